@@ -25,8 +25,11 @@ $(STEPS):
 mutants: ## the gate and the lease, broken in every way: the tests must notice; `scripts/mutants --list` has other rows
 	@scripts/mutants gate
 
-gen: ## types/ -> crates/msgs, and the page's own; the table of commands -> the page; --help -> docs/reference
-	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated --typescript crates/station/web/src/generated types/
+gen: ## types/ -> crates/msgs and crates/wire, and the page's own; the table of commands -> the page; --help -> docs/reference
+	$(CARGO) run --quiet -p bowline -- gen --rust crates/wire/src/generated --rust-wire crate types/bookmark_t.lcm types/schema_t.lcm
+	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated \
+		--rust-reuse bowline.bookmark_t=bowline_wire::messages,bowline.schema_t=bowline_wire::messages \
+		--typescript crates/station/web/src/generated types/
 	$(CARGO) run --quiet -p bowline -- operate commands --json >crates/station/web/src/session/commands.json
 	$(CARGO) run --quiet -p bowline -- man --markdown docs/reference
 

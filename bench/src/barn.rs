@@ -1,12 +1,16 @@
 //! Worlds of the BARN challenge's kind, by laser alone, with the pilot and with a plain dynamic-window driver.
 //!
 //! Worlds of our own, which our code generates as the challenge describes its own; and those of the challenge where the data
-//! set `barn` is found. `bowline_tests::barn` makes the runs.
+//! set `barn` is found. `runs.rs` makes the runs.
+
+mod runs;
+#[cfg(test)]
+mod tests;
 
 use crate::{Length, stopwatch};
 use anyhow::Result;
-use bowline_tests::barn::{End, N_GENERATED, Run, drive_all, errands, generate};
 use bowline_tests::data::{self, Use};
+use runs::{End, N_GENERATED, Run, drive_all, errands, generate};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,11 +23,11 @@ pub(crate) fn run(length: Length) -> Result<()> {
     let folder = tempfile::tempdir()?;
     measure(
         "generated worlds of BARN's kind",
-        &generate(folder.path(), 0..N_GENERATED),
+        &generate(folder.path(), 0..N_GENERATED)?,
         length,
-    );
+    )?;
     if let Some(folder) = USE.find() {
-        measure("BARN's own worlds", &data::files(&folder, "json"), length);
+        measure("BARN's own worlds", &data::files(&folder, "json"), length)?;
     }
     println!(
         "  published for BARN, in Gazebo: dynamic window 0.17 (success 0.83 to 0.88), the challenge's leaders 0.40 to 0.45; best possible 0.5\n"
@@ -32,7 +36,7 @@ pub(crate) fn run(length: Length) -> Result<()> {
 }
 
 /// Drives both robots through these worlds, and prints what came of it.
-fn measure(title: &str, worlds: &[PathBuf], length: Length) {
+fn measure(title: &str, worlds: &[PathBuf], length: Length) -> Result<()> {
     let (n_worlds, seeds) = match length {
         Length::Full => (worlds.len(), 1..=3),
         Length::Quick => (4, 1..=1),
@@ -50,10 +54,11 @@ fn measure(title: &str, worlds: &[PathBuf], length: Length) {
         ("dynamic window", "jackal_window.toml"),
     ] {
         let robot = root().join("robots").join(file);
-        let mut runs = Vec::new();
+        let mut runs = Ok(Vec::new());
         let took = stopwatch::time(|| runs = drive_all(&robot, &errands));
-        report(name, &runs, took);
+        report(name, &runs?, took);
     }
+    Ok(())
 }
 
 fn root() -> PathBuf {

@@ -8,8 +8,8 @@
 //! ([`bus_peers`]), a bad network between them ([`relay`]), a sender that means harm ([`hostile`]), and a listener that
 //! knows what was on the wire ([`tap`]). [`python`] has our Python module.
 //!
-//! For robots: whole drives in simulated time ([`drive`]), runs through worlds of cylinders ([`barn`]), data sets of others
-//! ([`data`]), and samples of long sweeps ([`sweep`]).
+//! For robots: whole drives in simulated time ([`drive`]), data sets of others ([`data`]), and samples of long sweeps
+//! ([`sweep`]).
 //!
 //! The promises themselves are in `tests/it.rs`.
 //!
@@ -22,7 +22,6 @@
     reason = "this crate is only for tests, which fail by panicking"
 )]
 
-pub mod barn;
 pub mod built;
 pub mod bus_peers;
 pub mod cases;

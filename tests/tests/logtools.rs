@@ -562,7 +562,7 @@ fn what_is_intact_of_other_mcap_writers_is_recovered_with_all_that_they_say() {
 #[test]
 fn tables_are_read_by_duckdb_and_by_pythons_csv() {
     let folder = folder("logtools-tables");
-    let catalog = Catalog::new(Schemas::default());
+    let catalog = Catalog::new(Schemas::default(), bowline_msgs::SCHEMA);
     for format in [TableFormat::Csv, TableFormat::Parquet] {
         let mut exporter = Exporter::new(&folder, format).expect("a folder");
         for number in 0..1_000_i64 {

@@ -14,7 +14,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).expect("the document is there")
 }
 
-/// Our crates and which of our crates each depends on, not counting those for its own tests.
+/// Our crates and which of our crates each depends on, for its build too, not counting those for its own tests.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -38,7 +38,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
             .expect("cargo lists dependencies");
         let ours = dependencies
             .iter()
-            .filter(|dependency| dependency["kind"].is_null());
+            .filter(|dependency| dependency["kind"] != "dev");
         ours.map(|dependency| text(&dependency["name"]))
             .filter(|name| name.starts_with("bowline"))
             .collect()
@@ -75,7 +75,7 @@ fn crates_depend_on_each_other_as_the_architecture_says() {
 }
 
 /// How many of our crates are in the longest chain of dependencies: what a change below makes cargo build one after another.
-const MAX_DEPTH: usize = 7;
+const MAX_DEPTH: usize = 6;
 
 #[test]
 fn crates_are_in_short_chains() {
@@ -183,6 +183,36 @@ fn every_crate_is_on_the_map() {
 }
 
 #[test]
+fn document_of_extending_names_every_library_of_the_facade() {
+    let facade = read("crates/bowline/src/lib.rs");
+    let libraries: Vec<&str> = facade
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub use bowline_")?.split_once(" as "))
+        .map(|(_, name)| name.trim_end_matches(';'))
+        .collect();
+    assert!(libraries.contains(&"operator"), "{libraries:?}");
+    let document = read("docs/extend.md");
+    for library in libraries {
+        let row = format!("| `bowline::{library}` |");
+        assert!(document.contains(&row), "docs/extend.md has no row {row}");
+    }
+}
+
+#[test]
+fn document_of_examples_names_every_folder() {
+    let document = read("examples/README.md");
+    for entry in fs::read_dir(root().join("examples")).expect("examples/ is there") {
+        let path = entry.expect("examples/ can be read").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let row = format!("| `{name}/` |");
+        assert!(
+            !path.is_dir() || document.contains(&row),
+            "examples/README.md has no row {row}"
+        );
+    }
+}
+
+#[test]
 fn source_files_are_of_a_readable_size() {
     let mut folders = vec![
         root().join("bindings"),
@@ -215,27 +245,101 @@ fn source_files_are_of_a_readable_size() {
     }
 }
 
-#[test]
-fn wire_needs_nothing_but_core_and_alloc() {
+/// The crates that one of ours is compiled with, itself included, with those features.
+fn compiled_with(package: &str, features: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--package",
-            "bowline-wire",
-            "--edges",
-            "normal",
-            "--prefix",
-            "none",
-            "--offline",
-        ])
+        .args(["tree", "--package", package, "--edges", "normal,build"])
+        .args(["--prefix", "none", "--format", "{p}", "--offline"])
+        .args(features)
         .current_dir(root())
         .output()
         .expect("cargo runs");
-    let tree = String::from_utf8_lossy(&output.stdout);
+    let tree = String::from_utf8(output.stdout).expect("cargo prints text");
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    names.map(str::to_owned).collect()
+}
+
+/// What the author of a component compiles: bytes, text and tables, and what derives need. Nothing that opens a file, a
+/// socket or a process.
+const COMPONENT_NEEDS: &[&str] = &[
+    "base64",
+    "bowline-component",
+    "bowline-msgs",
+    "bowline-wire",
+    "bytes",
+    "itoa",
+    "memchr",
+    "proc-macro2",
+    "quote",
+    "serde",
+    "serde_core",
+    "serde_json",
+    "serde_spanned",
+    "strsim",
+    "syn",
+    "thiserror",
+    "thiserror-impl",
+    "toml",
+    "toml_datetime",
+    "toml_parser",
+    "toml_writer",
+    "unicode-ident",
+    "winnow",
+    "xxhash-rust",
+    "zmij",
+];
+
+#[test]
+fn component_is_compiled_with_the_listed_crates_alone() {
+    let expected: BTreeSet<String> = COMPONENT_NEEDS.iter().map(|it| (*it).to_owned()).collect();
     assert_eq!(
-        tree.lines().count(),
-        1,
-        "expected bowline-wire alone, found\n{tree}"
+        compiled_with("bowline-component", &["--all-features"]),
+        expected
+    );
+}
+
+#[test]
+fn component_uses_no_files_sockets_processes_or_threads() {
+    let mut n_files = 0;
+    let mut folders = vec![root().join("crates/component/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a source folder can be read") {
+            let path = entry.expect("a source folder can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            n_files += 1;
+            let text = fs::read_to_string(&path).expect("a source file can be read");
+            for (number, line) in text.lines().enumerate() {
+                // Grouped imports have the modules after a brace: `use std::{fs, io};`.
+                let of_std = line.split_once("std::").map_or("", |(_, rest)| rest);
+                let words = of_std.split(|c: char| !c.is_alphanumeric() && c != '_');
+                let is_grouped = of_std.starts_with('{');
+                let mut reached = words.filter(|it| !it.is_empty());
+                let refused = ["fs", "net", "os", "process", "thread"];
+                let is_refused = if is_grouped {
+                    reached.any(|word| refused.contains(&word))
+                } else {
+                    reached.next().is_some_and(|word| refused.contains(&word))
+                };
+                assert!(
+                    !is_refused,
+                    "{}:{}: expected nothing of std that reaches the system, found {line:?}",
+                    path.display(),
+                    number + 1
+                );
+            }
+        }
+    }
+    assert!(n_files > 20, "only {n_files} source files were found");
+}
+
+#[test]
+fn wire_needs_nothing_but_core_and_alloc() {
+    assert_eq!(
+        compiled_with("bowline-wire", &[]),
+        BTreeSet::from(["bowline-wire".to_owned()])
     );
 
     // A program with an allocator and a panic handler of its own: it cannot be built if anything needs `std`.

@@ -42,7 +42,7 @@ impl Types {
                 add_project(&folder, &mut schemas);
             }
         }
-        Ok(Catalog::new(schemas))
+        Ok(Catalog::new(schemas, bowline_msgs::SCHEMA))
     }
 
     /// Those, what a log describes, and our own.

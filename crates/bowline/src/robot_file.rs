@@ -139,7 +139,7 @@ fn types(paths: &[PathBuf]) -> Result<Catalog, String> {
         }
         schemas.add(&compiled.types);
     }
-    Ok(Catalog::new(schemas))
+    Ok(Catalog::new(schemas, bowline_msgs::SCHEMA))
 }
 
 /// Where data comes from, as people write it.

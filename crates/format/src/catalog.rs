@@ -1,9 +1,9 @@
-//! Looks up the types of messages: those that the user gave, then those in the log, then Bowline's own.
+//! Looks up the types of messages: those that the user gave, then those in the log, then the program's own.
 
 use crate::event::LogEvent;
 use crate::reader::Reader;
 use crate::schemas::{SCHEMA_CHANNEL, Schemas};
-use bowline_msgs::Schema;
+use bowline_wire::messages::Schema;
 use bowline_wire::schema::{TypeId, TypeSet};
 use bowline_wire::{DecodeError, Fingerprint, Message as _, Value};
 
@@ -17,13 +17,14 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The types that the user gave, and our own.
+    /// The types that the user gave, and those that the program has generated code for: the `SCHEMA` beside that code, such
+    /// as `bowline_msgs::SCHEMA`.
     #[must_use]
-    pub fn new(given: Schemas) -> Self {
+    pub fn new(given: Schemas, own: &[u8]) -> Self {
         Self {
             given,
             of_log: Schemas::default(),
-            own: Schemas::of_bowline(),
+            own: Schemas::generated(own),
             n_learnt: 0,
         }
     }

@@ -1,7 +1,7 @@
 //! Descriptions of types that travel with a log, so that it can be read years later.
 
-use bowline_msgs::Schema;
 use bowline_wire::Fingerprint;
+use bowline_wire::messages::Schema;
 use bowline_wire::schema::{Docs, ReadSchemaError, TypeDef, TypeId, TypeSet};
 use std::collections::BTreeMap;
 
@@ -33,11 +33,12 @@ impl PartialEq for Schemas {
 }
 
 impl Schemas {
-    /// Bowline's own types.
+    /// The types that a program has generated code for: the `SCHEMA` beside that code, such as `bowline_msgs::SCHEMA`.
+    /// Bytes that are no schema add no types.
     #[must_use]
-    pub fn of_bowline() -> Self {
+    pub fn generated(schema: &[u8]) -> Self {
         let mut schemas = Self::default();
-        if let Ok(set) = TypeSet::from_bytes(bowline_msgs::SCHEMA) {
+        if let Ok(set) = TypeSet::from_bytes(schema) {
             schemas.add(&set);
         }
         schemas

@@ -3,7 +3,7 @@
 use crate::bytes::{In, Out};
 use crate::event::LogEvent;
 use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
-use bowline_msgs::{Bookmark, Schema};
+use bowline_wire::messages::{Bookmark, Schema};
 use bowline_wire::{Fingerprint, Message as _};
 use std::collections::BTreeMap;
 

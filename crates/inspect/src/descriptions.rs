@@ -310,7 +310,7 @@ mod tests {
     use bowline_format::Schemas;
 
     fn catalog() -> Catalog {
-        Catalog::new(Schemas::default())
+        Catalog::new(Schemas::default(), bowline_msgs::SCHEMA)
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Default for SourceOptions {
         Self {
             patterns: Vec::new(),
             queue: Queue::default(),
-            catalog: Catalog::new(Schemas::default()),
+            catalog: Catalog::new(Schemas::default(), bowline_msgs::SCHEMA),
             describing: Describing::Ask,
         }
     }

@@ -3,10 +3,11 @@
 //! In: a [`TypeSet`] and the settings of a command line. Out: files, not yet written. Every emitter reads the same
 //! intermediate form and only prints; the walk over a struct's members and dimensions is in `walk.rs`, once.
 //!
-//! A language is one file here and one row in [`LANGUAGES`]. Its command-line flags are part of the row.
+//! A language is one file here and one row in [`LANGUAGES`]. Its command-line flags are part of the row. A program adds rows of
+//! its own; [`code`] and [`walk`](mod@walk) are what ours are written with.
 
 mod c;
-mod code;
+pub mod code;
 mod cpp;
 mod guard;
 mod java;
@@ -15,7 +16,7 @@ mod names;
 mod python;
 mod rust;
 mod typescript;
-mod walk;
+pub mod walk;
 
 pub use rust::{WIRE as RUST_WIRE, modules as rust_modules};
 
@@ -209,6 +210,15 @@ pub enum EmitError {
         /// The file.
         path: PathBuf,
     },
+    /// A setting has a value that it cannot have.
+    Setting {
+        /// The setting.
+        setting: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
 }
 
 impl fmt::Display for EmitError {
@@ -224,6 +234,11 @@ impl fmt::Display for EmitError {
                 "expected a file for each type, found two that are {} in {language}: rename one, or its package",
                 path.display()
             ),
+            Self::Setting {
+                setting,
+                expected,
+                found,
+            } => write!(f, "--{setting}: expected {expected}, found {found:?}"),
         }
     }
 }

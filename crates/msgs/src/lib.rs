@@ -1,7 +1,8 @@
 //! Bowline's own message types.
 //!
 //! Everything here is generated from the .lcm files in `types/` by `make gen`, committed so that it can be read, and
-//! checked for freshness by `make test`.
+//! checked for freshness by `make test`. Two of them are generated into `bowline_wire::messages`, for the formats of logs,
+//! and are here as well.
 //!
 //! ```
 //! use bowline_msgs::{Path, PathRef, Waypoint};

@@ -57,7 +57,7 @@ impl Auditor {
 
     fn over(mut writer: Option<Writer>, bus: Option<Bus>) -> Result<Self, StartError> {
         if let Some(writer) = &mut writer {
-            writer.add_schemas(&Schemas::of_bowline());
+            writer.add_schemas(&Schemas::generated(bowline_msgs::SCHEMA));
         }
         let desk = Arc::new(Desk::default());
         let shared = Arc::clone(&desk);

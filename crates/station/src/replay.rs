@@ -85,7 +85,7 @@ impl Replay {
             player,
             feed,
             clock,
-            catalog: Catalog::new(Schemas::default()),
+            catalog: Catalog::new(Schemas::default(), bowline_msgs::SCHEMA),
             channels: BTreeMap::new(),
             is_undescribed: true,
             n_schemas: 0,

@@ -38,6 +38,10 @@ mod encode;
 mod entry;
 pub mod eventlog;
 pub mod fingerprint;
+#[rustfmt::skip]
+#[expect(clippy::doc_markdown, reason = "comments in types/ are plain text")]
+#[expect(dead_code, unreachable_pub, reason = "generated modules are public; what is used of this one is in `messages`")]
+mod generated;
 #[cfg(feature = "json")]
 pub mod json;
 mod message;
@@ -65,6 +69,14 @@ pub use owned::{IntoOwned, boxed_array, boxed_bytes};
 pub use path::{FieldPath, ParsePathError, Step};
 pub use select::{SelectError, Selector};
 pub use value::{Array, Items, Value};
+
+/// The messages that formats of logs are made of: descriptions of types, and bookmarks. `bowline-msgs` has them with all
+/// others.
+///
+/// Generated from the .lcm files in `types/` by `make gen`.
+pub mod messages {
+    pub use crate::generated::bowline::*;
+}
 
 /// The heap's types under their usual names, for generated code in programs without `std`.
 pub mod heap {

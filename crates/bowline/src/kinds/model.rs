@@ -113,7 +113,7 @@ fn catalog(types: &[PathBuf]) -> Result<Catalog, BuildError> {
             input::load_types(types).map_err(|error| output::with_causes(&error))?;
         schemas.add(&compiled.types);
     }
-    Ok(Catalog::new(schemas))
+    Ok(Catalog::new(schemas, bowline_msgs::SCHEMA))
 }
 
 impl Component for ModelServer {

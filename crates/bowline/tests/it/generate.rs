@@ -73,24 +73,86 @@ fn folders_are_read_with_all_that_is_in_them() {
     );
 }
 
-#[test]
-fn our_committed_messages_are_fresh() {
-    let folder = scratch("fresh");
-    let types = types_folder();
+/// The types that are generated into the codec, for the formats of logs, with the settings of `make gen`.
+const OF_WIRE: [&str; 2] = ["bookmark_t", "schema_t"];
+
+/// Checks that a crate's generated folder is what these arguments make.
+fn expect_fresh(name: &str, arguments: &[&str], crate_folder: &str) {
+    let folder = scratch(name);
     let output = bowline_in(
         &folder,
-        &["gen", "--rust", "out", types.to_str().unwrap()],
+        &[&["gen", "--rust", "out"], arguments].concat(),
         b"",
     );
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for name in ["mod.rs", "bowline.rs"] {
-        let committed = types.join("../crates/msgs/src/generated").join(name);
+        let committed = types_folder().join("..").join(crate_folder);
+        let committed = committed.join("src/generated").join(name);
         let fresh = fs::read_to_string(folder.join("out").join(name)).unwrap();
         assert!(
             fs::read_to_string(&committed).unwrap() == fresh,
             "{} is stale: run `make gen`",
             committed.display()
         );
+    }
+}
+
+#[test]
+fn our_committed_messages_are_fresh() {
+    let types = types_folder();
+    let reuse = OF_WIRE.map(|name| format!("bowline.{name}=bowline_wire::messages"));
+    let reuse = reuse.join(",");
+    expect_fresh(
+        "fresh",
+        &["--rust-reuse", &reuse, types.to_str().unwrap()],
+        "crates/msgs",
+    );
+    let files = OF_WIRE.map(|name| types.join(name).with_extension("lcm"));
+    let files = files.each_ref().map(|file| file.to_str().unwrap());
+    expect_fresh(
+        "fresh_of_wire",
+        &[&["--rust-wire", "crate"], &files[..]].concat(),
+        "crates/wire",
+    );
+}
+
+#[test]
+fn a_reused_type_is_reexported_and_not_defined_again() {
+    let folder = scratch("reuse");
+    write(
+        &folder,
+        "a.lcm",
+        "package p; struct near_t { string x; } struct far_t { near_t near; int8_t y; }",
+    );
+    let gen_with = |reuse: &str| {
+        let arguments = ["gen", "--rust", "out", "--rust-reuse", reuse, "a.lcm"];
+        bowline_in(&folder, &arguments, b"")
+    };
+    let output = gen_with("p.near_t=theirs::p");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let code = fs::read_to_string(folder.join("out/p.rs")).unwrap();
+    assert!(
+        code.contains("pub use theirs::p::{Near, NearRef};"),
+        "{code}"
+    );
+    assert!(!code.contains("pub struct Near"), "{code}");
+    assert!(code.contains("pub struct Far "), "{code}");
+
+    let output = gen_with("p=theirs::p");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let code = fs::read_to_string(folder.join("out/p.rs")).unwrap();
+    assert!(!code.contains("struct"), "{code}");
+
+    for (reuse, expected) in [
+        ("p.near_t", "expected NAME=MODULE, found \"p.near_t\""),
+        (
+            "p.nearer_t=theirs::p",
+            "expected a type or a package of these files, found \"p.nearer_t\"",
+        ),
+    ] {
+        let output = gen_with(reuse);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
 }
 

@@ -119,7 +119,7 @@ fn mcap_describes_its_types_before_their_first_message() {
     let folder = Folder::new("file");
     let path = folder.join("log.mcap");
     let options = WriterOptions {
-        schemas: Schemas::of_bowline(),
+        schemas: Schemas::generated(bowline_msgs::SCHEMA),
         ..WriterOptions::default()
     };
     let mut writer = Writer::create(&path, options).unwrap();

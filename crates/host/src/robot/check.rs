@@ -198,7 +198,7 @@ fn read_types(
             let at = draft.types.first().map_or(0..0, Word::span);
             problems.error(at, format!("the types cannot be understood: {why}"));
             KnownTypes {
-                catalog: Catalog::new(Schemas::default()),
+                catalog: Catalog::new(Schemas::default(), bowline_msgs::SCHEMA),
                 is_whole: false,
             }
         }

@@ -151,7 +151,7 @@ const KINDS: &[Kind] = &[
 fn types(paths: &[PathBuf]) -> Result<Catalog, String> {
     match paths.iter().find(|path| path.ends_with("broken.lcm")) {
         Some(path) => Err(format!("expected a struct in {}", path.display())),
-        None => Ok(Catalog::new(Schemas::default())),
+        None => Ok(Catalog::new(Schemas::default(), bowline_msgs::SCHEMA)),
     }
 }
 

@@ -21,7 +21,7 @@ fn event(channel: &str, at_ns: i64, payload: &[u8]) -> Event {
 }
 
 fn catalog() -> Catalog {
-    Catalog::new(Schemas::default())
+    Catalog::new(Schemas::default(), bowline_msgs::SCHEMA)
 }
 
 #[test]

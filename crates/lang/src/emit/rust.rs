@@ -6,6 +6,7 @@
 mod borrowed;
 mod codec;
 mod names;
+mod reuse;
 mod structs;
 
 use super::code::Code;
@@ -14,6 +15,7 @@ use bowline_wire::schema::{
     Dim, Docs, Enum, Member, Primitive, Type, TypeDef, TypeId, TypeKind, TypeSet,
 };
 use names::{Names, field};
+use reuse::Reuse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use structs::{Flavour, StructCode};
@@ -34,12 +36,21 @@ pub(super) const LANGUAGE: Language = Language {
             kind: SettingKind::Text(WIRE),
             help: "the path of bowline-wire in Rust, such as bowline::wire for programs that depend on bowline alone",
         },
+        Setting {
+            name: REUSE,
+            kind: SettingKind::Text(""),
+            help: "types that another crate has, as TYPE=MODULE or PACKAGE=MODULE, with commas between: they are re-exported \
+                   from that module",
+        },
     ],
     emit,
 };
 
 /// The path of the codec in programs that depend on it.
 pub const WIRE: &str = "bowline_wire";
+
+/// The setting for types that another crate has.
+const REUSE: &str = "rust-reuse";
 
 /// Arrays larger than this stand on the heap, so that a message never overflows a stack.
 const MAX_INLINE_BYTES: usize = 4096;
@@ -53,7 +64,8 @@ const HEADER: &str =
 fn emit(job: &Job<'_>) -> Result<Vec<OutputFile>, EmitError> {
     job.expect_all_defined()?;
     let mut files = Vec::new();
-    let tree = Tree::new(job.types, job.text("rust-wire"));
+    let reuse = Reuse::parse(job.text(REUSE), job.types)?;
+    let tree = Tree::new(job.types, job.text("rust-wire"), &reuse);
     tree.files(PathBuf::from(job.text("rust-path")), true, &mut files);
     Ok(files)
 }
@@ -72,7 +84,7 @@ pub fn modules(types: &TypeSet, wire: &str) -> Result<String, EmitError> {
     .expect_all_defined()?;
     let mut code = Code::new();
     code.line(HEADER);
-    Tree::new(types, wire).inline(&mut code);
+    Tree::new(types, wire, &Reuse::default()).inline(&mut code);
     Ok(code.finish())
 }
 
@@ -85,7 +97,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(types: &TypeSet, wire: &str) -> Self {
+    fn new(types: &TypeSet, wire: &str, reuse: &Reuse<'_>) -> Self {
         let names = Names::new(types);
         let mut by_package: BTreeMap<&str, Vec<(TypeId, &TypeDef)>> = BTreeMap::new();
         for (id, def) in types.iter() {
@@ -101,7 +113,7 @@ impl Tree {
             let node = parts.fold(&mut root, |node, part| {
                 node.packages.entry(part).or_default()
             });
-            node.types = types_code(types, &names, &defs, wire);
+            node.types = types_code(types, &names, &defs, wire, reuse);
         }
         root.types.push_str(&table_code(types, &names, wire));
         root
@@ -147,8 +159,14 @@ impl Tree {
     }
 }
 
-fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)], wire: &str) -> String {
-    let code = definitions(types, names, defs);
+fn types_code(
+    types: &TypeSet,
+    names: &Names,
+    defs: &[(TypeId, &TypeDef)],
+    wire: &str,
+    reuse: &Reuse<'_>,
+) -> String {
+    let code = definitions(types, names, defs, reuse);
     let mut uses = Code::new();
     // Programs without `std` have no such names of their own.
     let heap: Vec<&str> = ["Box", "String", "Vec"]
@@ -160,12 +178,12 @@ fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)], wire:
         [name] => uses.line(format!("use {wire}::heap::{name};")),
         names => uses.line(format!("use {wire}::heap::{{{}}};", names.join(", "))),
     }
-    let has_fields = code.contains(".in_field(");
-    uses.line(if has_fields {
-        format!("use {wire}::{{self as wire, InField as _}};")
-    } else {
-        format!("use {wire} as wire;")
-    });
+    // Not where all types are another crate's.
+    if code.contains(".in_field(") {
+        uses.line(format!("use {wire}::{{self as wire, InField as _}};"));
+    } else if has_word(&code, "wire") {
+        uses.line(format!("use {wire} as wire;"));
+    }
     uses.gap();
     uses.line(code);
     uses.finish()
@@ -183,10 +201,19 @@ fn has_word(code: &str, word: &str) -> bool {
         .any(|found| found == word)
 }
 
-fn definitions(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> String {
+fn definitions(
+    types: &TypeSet,
+    names: &Names,
+    defs: &[(TypeId, &TypeDef)],
+    reuse: &Reuse<'_>,
+) -> String {
     let mut code = Code::new();
     for (id, def) in defs {
         code.gap();
+        if let Some(module) = reuse.module(def) {
+            reuse::print(&mut code, names, *id, module);
+            continue;
+        }
         match &def.kind {
             TypeKind::Struct(body) => {
                 StructCode {

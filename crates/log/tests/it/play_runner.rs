@@ -86,7 +86,7 @@ fn a_player_that_is_controlled_describes_what_the_log_describes() {
         ..event
     });
     let options = WriterOptions {
-        schemas: Schemas::of_bowline(),
+        schemas: Schemas::generated(bowline_msgs::SCHEMA),
         ..WriterOptions::default()
     };
     write(&path, options, &written.collect::<Vec<_>>(), 100);

@@ -26,7 +26,7 @@ fn copied(from: &mut Reader, to: &Path, plan: &CopyPlan) -> Copied {
 }
 
 fn schemas() -> Schemas {
-    Schemas::of_bowline()
+    Schemas::generated(bowline_msgs::SCHEMA)
 }
 
 fn pose(number: i64, depth: f64) -> OwnedEvent {
@@ -437,7 +437,7 @@ fn a_difference_is_explained_field_by_field() {
         Reader::open(at("b")).unwrap(),
     );
     let found = diff(&mut a, &mut b, &DiffOptions::default(), &mut quiet()).unwrap();
-    let catalog = Catalog::new(schemas());
+    let catalog = Catalog::new(schemas(), bowline_msgs::SCHEMA);
     let mut catalogs = [catalog.clone(), catalog];
     let explained = explain([&mut a, &mut b], &found.channels, &mut catalogs, 10).unwrap();
     let fields: Vec<_> = explained
@@ -457,7 +457,7 @@ fn a_difference_is_explained_field_by_field() {
 
 #[test]
 fn an_event_is_a_line_of_json_whether_its_type_is_known_or_not() {
-    let catalog = Catalog::new(schemas());
+    let catalog = Catalog::new(schemas(), bowline_msgs::SCHEMA);
     let event = path_message(7, &["dock"]);
     let line = |event: LogEvent<'_>, fields: &[&str]| {
         let fields: Vec<String> = fields.iter().map(|path| (*path).to_owned()).collect();
@@ -502,7 +502,7 @@ fn an_event_is_a_line_of_json_whether_its_type_is_known_or_not() {
 #[test]
 fn a_table_has_a_column_for_each_field_and_text_that_reads_back() {
     let folder = tempfile::tempdir().unwrap();
-    let catalog = Catalog::new(schemas());
+    let catalog = Catalog::new(schemas(), bowline_msgs::SCHEMA);
     let mut exporter = Exporter::new(folder.path(), TableFormat::Csv).unwrap();
     for event in [
         pose(0, 1.0),

@@ -16,7 +16,7 @@ const SECOND: i64 = 1_000_000;
 /// A minute: thrust ten times a second, and one beat at the very beginning.
 fn write_log(path: &Path) {
     let mut writer = Writer::create(path, WriterOptions::default()).unwrap();
-    writer.add_schemas(&Schemas::of_bowline());
+    writer.add_schemas(&Schemas::generated(bowline_msgs::SCHEMA));
     let mut write = |utime, channel, payload: &[u8]| {
         let event = LogEvent {
             number: 0,

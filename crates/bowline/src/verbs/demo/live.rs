@@ -77,7 +77,7 @@ fn record(bus: &Bus, log: PathBuf) -> anyhow::Result<Recorder> {
         ..FileOptions::new(log)
     };
     let options = RecorderOptions {
-        schemas: Schemas::of_bowline(),
+        schemas: Schemas::generated(bowline_msgs::SCHEMA),
         ..RecorderOptions::new(files)
     };
     Ok(Recorder::start(bus, options)?)

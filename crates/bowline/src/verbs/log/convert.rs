@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     };
     let mut schemas = arguments.types.given()?;
     if format == Format::Mcap {
-        schemas.merge(&Schemas::of_bowline());
+        schemas.merge(&Schemas::generated(bowline_msgs::SCHEMA));
     }
     let options = WriterOptions {
         format: Some(format),

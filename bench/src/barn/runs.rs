@@ -4,6 +4,7 @@
 //! chosen here. Whether one arrived, and whether it touched anything, is the simulator's truth. Nothing is recorded, and a
 //! run ends as soon as its end is known.
 
+use anyhow::{Context as _, Result, ensure};
 use bowline_autonomy::{Mission, plan};
 use bowline_component::engine::{Engine, Sent, Sink};
 use bowline_component::{Kind, Setting, Time};
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How many worlds of our own there are in a whole sweep.
-pub const N_GENERATED: u32 = 150;
+pub(super) const N_GENERATED: u32 = 150;
 /// The challenge's: a run that takes longer has failed.
 const LONGEST: Duration = Duration::from_secs(100);
 /// The challenge's: this near to the goal is there, metres.
@@ -43,16 +44,16 @@ const KINDS: &[Kind] = &[
 
 /// A run that is to be made.
 #[derive(Clone, Debug)]
-pub struct Errand {
+pub(super) struct Errand {
     /// The file of the world.
-    pub world: PathBuf,
+    pub(super) world: PathBuf,
     /// The simulator's seed.
-    pub seed: i64,
+    pub(super) seed: i64,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub(super) enum End {
     /// It came within 1 m of the goal in time.
     Reached,
     /// It touched something, before the goal or there.
@@ -65,33 +66,34 @@ pub enum End {
 
 /// What came of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub(super) struct Run {
     /// The world's number.
-    pub world: u32,
+    pub(super) world: u32,
     /// The simulator's seed.
-    pub seed: i64,
+    pub(super) seed: i64,
     /// How it ended.
-    pub end: End,
+    pub(super) end: End,
     /// How long it took to the goal, or to its end, seconds.
-    pub took_s: f64,
+    pub(super) took_s: f64,
     /// The challenge's metric, from 0 to 0.5.
-    pub metric: f64,
+    pub(super) metric: f64,
 }
 
 /// Writes the worlds of those numbers, as our generator makes them, into a folder.
-#[must_use]
-pub fn generate(folder: &Path, numbers: impl IntoIterator<Item = u32>) -> Vec<PathBuf> {
+pub(super) fn generate(
+    folder: &Path,
+    numbers: impl IntoIterator<Item = u32>,
+) -> Result<Vec<PathBuf>> {
     let write = |number: u32| {
         let path = folder.join(format!("world_{number:03}.json"));
-        std::fs::write(&path, Barn::generate(number).to_json()).expect("a file can be written");
-        path
+        std::fs::write(&path, Barn::generate(number).to_json())?;
+        Ok(path)
     };
     numbers.into_iter().map(write).collect()
 }
 
 /// Each world with each seed.
-#[must_use]
-pub fn errands(worlds: &[PathBuf], seeds: std::ops::RangeInclusive<i64>) -> Vec<Errand> {
+pub(super) fn errands(worlds: &[PathBuf], seeds: std::ops::RangeInclusive<i64>) -> Vec<Errand> {
     let each = worlds.iter().flat_map(|world| {
         let world = world.clone();
         seeds.clone().map(move |seed| Errand {
@@ -103,8 +105,10 @@ pub fn errands(worlds: &[PathBuf], seeds: std::ops::RangeInclusive<i64>) -> Vec<
 }
 
 /// Makes all runs on all cores, and returns them in the order of the errands, whichever core made them.
-#[must_use]
-pub fn drive_all(robot: &Path, errands: &[Errand]) -> Vec<Run> {
+///
+/// # Errors
+/// When a run cannot be made: a file is wrong.
+pub(super) fn drive_all(robot: &Path, errands: &[Errand]) -> Result<Vec<Run>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     let work = || {
@@ -132,7 +136,7 @@ pub fn drive_all(robot: &Path, errands: &[Errand]) -> Vec<Run> {
 }
 
 /// The robot of a file, its simulator in another world and with another seed than the file names.
-fn robot(file: &Path, errand: &Errand) -> Robot {
+fn robot(file: &Path, errand: &Errand) -> Result<Robot> {
     let preset = |name: &str, value: Setting| Preset {
         component: Some("sim".to_owned()),
         name: name.to_owned(),
@@ -140,7 +144,7 @@ fn robot(file: &Path, errand: &Errand) -> Robot {
     };
     let loader = Loader {
         kinds: KINDS,
-        types: &|_| Ok(Catalog::new(Schemas::default())),
+        types: &|_| Ok(Catalog::new(Schemas::default(), bowline_msgs::SCHEMA)),
         search_path: &[],
         here: None,
         presets: &[
@@ -149,44 +153,38 @@ fn robot(file: &Path, errand: &Errand) -> Robot {
         ],
     };
     let loaded = load(file, &loader);
-    loaded
-        .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-        .robot
+    Ok(loaded.with_context(|| file.display().to_string())?.robot)
 }
 
 /// Makes one run.
-#[must_use]
-pub fn drive(file: &Path, errand: &Errand) -> Run {
+fn drive(file: &Path, errand: &Errand) -> Result<Run> {
     let Errand { world: path, seed } = errand;
-    let text = std::fs::read_to_string(path)
-        .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
-    let world = Barn::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let made = robot(file, errand).make(Source::Sim);
-    let engine = made.map(Engine::new).expect("the robot can be made");
-    let engine = engine.expect("its components can start");
+    let in_file = || path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(in_file)?;
+    let world = Barn::parse(&text).with_context(in_file)?;
+    let engine = Engine::new(robot(file, errand)?.make(Source::Sim)?)?;
     let mut judge = Judge::default();
-    let started = Lockstep::start(engine, Silence, Time::ZERO, &mut judge);
-    let mut lockstep = started.expect("it can start");
+    let mut lockstep = Lockstep::start(engine, Silence, Time::ZERO, &mut judge)?;
     while judge.end.is_none() {
-        lockstep.step(&mut judge).expect("it can go on");
-        assert!(
+        lockstep.step(&mut judge)?;
+        ensure!(
             lockstep.now().since(Time::ZERO) <= 2 * LONGEST,
             "the simulator publishes no truth"
         );
     }
-    let (end, took) = judge.end.expect("it has ended");
+    let (end, took) = judge.end.context("a run that has not ended")?;
     let (took_s, best_s) = (took.as_secs_f64(), world.optimal_time_s());
     let metric = match end {
         End::Reached => best_s / took_s.clamp(2.0 * best_s, 8.0 * best_s),
         End::Contact | End::TimedOut | End::WentOn => 0.0,
     };
-    Run {
+    Ok(Run {
         world: world.world,
         seed: *seed,
         end,
         took_s,
         metric,
-    }
+    })
 }
 
 /// Observes the truth, and decides when a run is over.
