@@ -21,7 +21,7 @@ mod shown;
 mod wiring;
 
 pub use cell::{Event, Panicked};
-pub use wiring::{FileHashes, Instance, Lane, WiringError};
+pub use wiring::{FileHash, FileHashes, Instance, Lane, WiringError};
 
 use crate::health::Health;
 use crate::outbox::CellCounts;

@@ -9,6 +9,7 @@
 
 mod check;
 mod draft;
+mod files;
 mod instance;
 mod message;
 mod plan;

@@ -28,8 +28,17 @@ pub struct Instance {
     pub settings: String,
 }
 
-/// Hashes of files ([`trace::hash`](crate::trace::hash)), by their paths as settings name them.
-pub type FileHashes = BTreeMap<String, u64>;
+/// What is in a file or a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileHash {
+    /// Its name, or its path from the file that leads to it.
+    pub name: String,
+    /// The hash of its contents ([`trace::hash`](crate::trace::hash)).
+    pub hash: u64,
+}
+
+/// What is in files, by their paths as settings name them: first the file itself, then those that it names.
+pub type FileHashes = BTreeMap<String, Vec<FileHash>>;
 
 impl Instance {
     /// Makes a component; what is not set is as its default. A trace records the files that it was made from by name.
@@ -133,13 +142,19 @@ fn words(
     files: &FileHashes,
 ) -> String {
     let parameters = kind.parameters().iter().map(|parameter| {
-        let value = parameter.value_in(settings);
-        let value = if parameter.is_path() {
-            contents(&value, files)
-        } else {
-            value.to_string()
-        };
-        format!("{} = {value}\n", parameter.name)
+        let (value, name) = (parameter.value_in(settings), parameter.name);
+        if !parameter.is_path() {
+            return format!("{name} = {value}\n");
+        }
+        let mut named = Vec::new();
+        let contents = contents(&value, files, &mut named);
+        // A line each, so that a replay shows which of them changed.
+        named.sort_unstable();
+        named.dedup();
+        let named = named
+            .into_iter()
+            .map(|file| format!("{name} needs {file}\n"));
+        format!("{name} = {contents}\n") + &named.collect::<String>()
     });
     let channels = channels
         .iter()
@@ -148,23 +163,21 @@ fn words(
     kind.chain(parameters).chain(channels).collect()
 }
 
-/// What files are, wherever they are: their names, and the hashes of what is in them.
-fn contents(paths: &Setting, files: &FileHashes) -> String {
+/// What files are, wherever they are: their names, and the hashes of what is in them. Adds the files that they name.
+fn contents(paths: &Setting, files: &FileHashes, named: &mut Vec<String>) -> String {
+    let shown = |FileHash { name, hash }: &FileHash| format!("{name} ({hash:016x})");
     match paths {
         Setting::Text(path) => {
-            let name = Path::new(path)
-                .file_name()
-                .unwrap_or_default()
-                .display()
-                .to_string();
-            match files.get(path) {
-                Some(hash) => format!("{name} ({hash:016x})"),
-                None => name,
+            if let Some([file, others @ ..]) = files.get(path).map(Vec::as_slice) {
+                named.extend(others.iter().map(shown));
+                return shown(file);
             }
+            let name = Path::new(path).file_name().unwrap_or_default();
+            name.display().to_string()
         }
         Setting::List(paths) => {
-            let each: Vec<String> = paths.iter().map(|path| contents(path, files)).collect();
-            each.join(", ")
+            let each = paths.iter().map(|path| contents(path, files, named));
+            each.collect::<Vec<_>>().join(", ")
         }
         Setting::Boolean(_) | Setting::Integer(_) | Setting::Real(_) => paths.to_string(),
     }

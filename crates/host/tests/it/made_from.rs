@@ -48,7 +48,12 @@ fn robot_in(folder: &Path) -> Robot {
         ..loader()
     };
     fs::create_dir_all(folder.join("sheets/deep")).unwrap();
-    fs::write(folder.join("harbour.txt"), "pier").unwrap();
+    fs::write(folder.join("harbour.txt"), "pier, 'symbols/pier.txt'").unwrap();
+    fs::create_dir_all(folder.join("symbols")).unwrap();
+    // It names the file that names it, and one that is not there.
+    let symbol = r#"<use file="../harbour.txt"/> <use file="pile.txt"/> <use file="rail.txt"/>"#;
+    fs::write(folder.join("symbols/pier.txt"), symbol).unwrap();
+    fs::write(folder.join("symbols/pile.txt"), "|").unwrap();
     fs::write(folder.join("sheets/deep/one.txt"), "shoal").unwrap();
     let loaded = robot::parse(text, &folder.join("robot.toml"), &kinds);
     loaded.unwrap_or_else(|error| panic!("{error}")).robot
@@ -63,12 +68,18 @@ type Change = (&'static str, fn(&Path));
 
 #[test]
 fn settings_of_a_component_whose_files_changed_differ() {
-    let changes: [Change; 3] = [
+    let changes: [Change; 5] = [
         ("a file", |folder| {
             fs::write(folder.join("harbour.txt"), "quay").unwrap();
         }),
         ("a file in a folder", |folder| {
             fs::write(folder.join("sheets/deep/one.txt"), "reef").unwrap();
+        }),
+        ("a file that a file names", |folder| {
+            fs::write(folder.join("symbols/pile.txt"), "||").unwrap();
+        }),
+        ("a file that is named and was not there", |folder| {
+            fs::write(folder.join("symbols/rail.txt"), "=").unwrap();
         }),
         ("a new name in a folder", |folder| {
             fs::rename(folder.join("sheets/deep"), folder.join("sheets/other")).unwrap();
@@ -82,6 +93,30 @@ fn settings_of_a_component_whose_files_changed_differ() {
         apply(folder.path());
         assert_ne!(settings(&robot), before, "{change}");
     }
+}
+
+#[test]
+fn changed_file_that_another_file_names_is_named_in_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let robot = robot_in(folder.path());
+    let before = settings(&robot);
+    fs::write(folder.path().join("symbols/pile.txt"), "||").unwrap();
+    let after = settings(&robot);
+    let changed: Vec<(&str, &str)> = before
+        .lines()
+        .zip(after.lines())
+        .filter(|(before, after)| before != after)
+        .collect();
+    let [(was, is)] = changed.as_slice() else {
+        panic!("{changed:?}");
+    };
+    for line in [was, is] {
+        assert!(line.starts_with("chart needs symbols/pile.txt ("), "{line}");
+    }
+    assert!(
+        before.contains("\nchart needs symbols/pier.txt ("),
+        "{before}"
+    );
 }
 
 #[test]
