@@ -3,6 +3,8 @@
 
 #[path = "it/support.rs"]
 mod support;
+#[path = "it/torpedo.rs"]
+mod torpedo;
 
 #[path = "it/bad_days.rs"]
 mod bad_days;

@@ -3,10 +3,9 @@
 mod open;
 mod transform;
 
-use crate::{Outcome, output};
+use crate::{App, Outcome, output};
 use anyhow::Context as _;
 use bowline_geometry::{Mistake, Model, to_sdf, to_svg, to_tree};
-use bowline_sim::Catalog;
 use clap::{Args, Command, Subcommand};
 use open::{Opened, Source};
 use serde_json::{Value, json};
@@ -37,11 +36,11 @@ pub(crate) enum Verb {
     #[command(after_help = EXPORT)]
     Export(Export),
     /// Print the schema of Body and Assembly files, as XSD, for editors and validators
-    #[command(after_help = "Example:\n  bowline model schema > model.xsd")]
-    Schema,
+    #[command(after_help = "Example:\n  bowline model schema -o model.xsd")]
+    Schema(Written),
     /// Print what bodies may have beside frames and shapes, as Markdown: sensors, hulls, thrusters, with their attributes
     #[command(after_help = "Example:\n  bowline model elements | less")]
-    Elements,
+    Elements(Written),
 }
 
 const CHECK: &str = "\
@@ -67,6 +66,13 @@ pub(crate) struct Listing {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Written {
+    /// Where to write to, in place of standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -113,29 +119,30 @@ pub(crate) fn build(command: Command) -> Command {
         .arg_required_else_help(true)
 }
 
-pub(crate) fn run(verb: &Verb) -> anyhow::Result<Outcome> {
+pub(crate) fn run(app: &App, verb: &Verb) -> anyhow::Result<Outcome> {
     match verb {
-        Verb::Transform(args) => transform::run(args),
-        Verb::Bodies(args) => with(&args.source, |opened| bodies(opened, args.json)),
-        Verb::Frames(args) => with(&args.listing.source, |opened| frames(opened, args)),
-        Verb::Check(args) => with(&args.source, |opened| check(opened, args.json)),
-        Verb::Tree(args) => with(&args.source, |opened| {
+        Verb::Transform(args) => transform::run(app, args),
+        Verb::Bodies(args) => with(app, &args.source, |opened| bodies(opened, args.json)),
+        Verb::Frames(args) => with(app, &args.listing.source, |opened| frames(opened, args)),
+        Verb::Check(args) => with(app, &args.source, |opened| check(opened, args.json)),
+        Verb::Tree(args) => with(app, &args.source, |opened| {
             output::bytes(to_tree(&opened.model).as_bytes())?;
             Ok(Outcome::Fine)
         }),
-        Verb::View(args) => with(&args.source, |opened| view(opened, args)),
-        Verb::Export(args) => with(&args.source, |opened| export(opened, args)),
-        Verb::Schema => write(None, &Catalog::default().schema()),
-        Verb::Elements => write(None, &Catalog::default().reference()),
+        Verb::View(args) => with(app, &args.source, |opened| view(opened, args)),
+        Verb::Export(args) => with(app, &args.source, |opened| export(opened, args)),
+        Verb::Schema(args) => write(args.out.as_deref(), &app.catalog().schema()),
+        Verb::Elements(args) => write(args.out.as_deref(), &app.catalog().reference()),
     }
 }
 
 /// Opens the model and does something with it; what is wrong with the model has been told when that is not done.
 fn with(
+    app: &App,
     source: &Source,
     work: impl FnOnce(Opened) -> anyhow::Result<Outcome>,
 ) -> anyhow::Result<Outcome> {
-    match source.open()? {
+    match source.open(app)? {
         Some(opened) => work(opened),
         None => Ok(Outcome::Diagnostics),
     }

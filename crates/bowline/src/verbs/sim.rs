@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use bowline_bus::Url;
 use bowline_component::Vehicle as VehicleFacts;
 use bowline_sim::{
-    Barn, Catalog, Flow, LoadWorldError, Moves, Sea, SimParameters, Simulation, Solid, Vehicle,
-    World, to_geojson, to_svg, to_truth, world_to_svg,
+    Barn, Flow, LoadWorldError, Moves, Sea, SimParameters, Simulation, Solid, Vehicle, World,
+    to_geojson, to_svg, to_truth, world_to_svg,
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -146,7 +146,7 @@ pub(crate) struct View {
 pub(crate) fn run(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
     match (&arguments.verb, &arguments.world) {
         (Some(Verb::Check(check)), _) => self::check(check),
-        (Some(Verb::View(view)), _) => self::view(view),
+        (Some(Verb::View(view)), _) => self::view(app, view),
         (Some(Verb::Chart(chart)), _) => self::chart(chart),
         (Some(Verb::Barn(Generate { number, out })), _) => {
             write(out.as_deref(), &Barn::generate(*number).to_json())
@@ -164,7 +164,7 @@ fn simulate(app: &App, world: &Path, arguments: &Arguments) -> anyhow::Result<Ou
         return Err(input::Usage(message.to_owned()).into());
     };
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
-    let simulation = simulation(world, model)?;
+    let simulation = simulation(app, world, model)?;
     let text = robot_text(world, model, simulation.vehicle());
     let checked = robot_file::check_text(app, &text, &folder, &manner.presets.presets)?;
     output::problems(&checked.problems);
@@ -343,13 +343,13 @@ const fn word(solid: &Solid) -> &'static str {
     }
 }
 
-fn view(arguments: &View) -> anyhow::Result<Outcome> {
+fn view(app: &App, arguments: &View) -> anyhow::Result<Outcome> {
     let Some(world) = load(&arguments.world)? else {
         return Ok(Outcome::Diagnostics);
     };
     let drawing = match &arguments.model {
         None => world_to_svg(&world),
-        Some(model) => to_svg(&simulation(&arguments.world, model)?),
+        Some(model) => to_svg(&simulation(app, &arguments.world, model)?),
     };
     write(arguments.out.as_deref(), &drawing)
 }
@@ -383,7 +383,7 @@ fn write(out: Option<&Path>, text: &str) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-fn simulation(world: &Path, model: &Path) -> anyhow::Result<Simulation> {
+fn simulation(app: &App, world: &Path, model: &Path) -> anyhow::Result<Simulation> {
     let parameters = SimParameters {
         world: world.to_owned(),
         vehicle: VehicleFacts {
@@ -393,6 +393,6 @@ fn simulation(world: &Path, model: &Path) -> anyhow::Result<Simulation> {
         ..SimParameters::default()
     };
     parameters
-        .load(&Catalog::default())
+        .load(app.catalog())
         .map_err(|error| anyhow::anyhow!("{error}"))
 }

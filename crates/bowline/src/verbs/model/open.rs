@@ -1,13 +1,13 @@
 //! Which model is meant, and opening it.
 
 use super::rounded;
+use crate::App;
 use crate::input::Usage;
 use crate::output;
 use anyhow::Context as _;
 use bowline_geometry::{
     Disk, Files as _, Format, JointId, JointKind, Mistake, Mistakes, Model, format_of, load,
 };
-use bowline_sim::Catalog;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -29,13 +29,14 @@ const FOLDER: &str = "models";
 
 impl Source {
     /// Opens the model. `None` when something is wrong with it, which has been told then.
-    pub(super) fn open(&self) -> anyhow::Result<Option<Opened>> {
-        self.open_one(None)
+    pub(super) fn open(&self, app: &App) -> anyhow::Result<Option<Opened>> {
+        self.open_one(app, None)
     }
 
     /// The same, where the model has what is asked for, so that others in the folder are not meant.
     pub(super) fn open_one(
         &self,
+        app: &App,
         is_meant: Option<&dyn Fn(&Model) -> bool>,
     ) -> anyhow::Result<Option<Opened>> {
         let path = match &self.model {
@@ -44,7 +45,7 @@ impl Source {
         };
         let made = load(&path, &mut Disk).and_then(|loaded| {
             let model = Model::new(loaded.assembly)?;
-            Catalog::default().check(model.assembly())?;
+            app.catalog().check(model.assembly())?;
             Ok((model, loaded.notes))
         });
         match made {

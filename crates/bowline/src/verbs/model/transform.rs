@@ -1,7 +1,7 @@
 //! `bowline model transform`: the pose of one frame in coordinates of another.
 
 use super::open::{self, Opened, Source};
-use crate::{Outcome, output};
+use crate::{App, Outcome, output};
 use bowline_geometry::{FrameId, Model, Transform};
 use clap::Args;
 use serde_json::json;
@@ -37,14 +37,14 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(super) fn run(args: &Arguments) -> anyhow::Result<Outcome> {
+pub(super) fn run(app: &App, args: &Arguments) -> anyhow::Result<Outcome> {
     let has_both = |model: &Model| {
         [&args.foi, &args.reference].into_iter().all(|frame| {
             let body = frame.split(':').next();
             model.body_list().any(|name| Some(name) == body)
         })
     };
-    let Some(Opened { mut model, .. }) = args.source.open_one(Some(&has_both))? else {
+    let Some(Opened { mut model, .. }) = args.source.open_one(app, Some(&has_both))? else {
         return Ok(Outcome::Diagnostics);
     };
     open::set_joints(&mut model, &args.joints)?;
