@@ -133,6 +133,33 @@ fn example_driver_reads_its_twin() {
 }
 
 #[test]
+fn example_transport_keeps_its_promises_and_carries_what_verbs_publish() {
+    let folder = example("transport");
+    run(&mut cargo(
+        Command::new(env!("CARGO")),
+        &folder,
+        &["test", "--quiet"],
+    ));
+    let transports = cargo_run(&folder, &["doctor", "--transports"]);
+    assert!(transports.contains("mailbox://"), "{transports}");
+    let url = format!("mailbox://examples-{}", std::process::id());
+    let verb = |args: &[&str]| {
+        let args = [&["run", "--quiet", "--"], args].concat();
+        cargo(Command::new(env!("CARGO")), &folder, &args)
+    };
+    let wait = ["echo", "-l", &url, "mark", "-n", "1"];
+    let echo = Process::start("echo", &mut verb(&wait));
+    // Until it has been received: nothing tells when the other program listens.
+    let words = ["pub", "-l", &url, "mark", "bowline.bookmark_t"];
+    let message = r#"{"utime": 7, "text": "from the mailbox"}"#;
+    let repeat = [message, "--rate", "20"];
+    let publisher = Process::start("pub", &mut verb(&[&words[..], &repeat].concat()));
+    let mut lines = std::iter::repeat_with(|| echo.line()).take(20);
+    assert!(lines.any(|line| line.contains("from the mailbox")));
+    drop(publisher);
+}
+
+#[test]
 fn example_voter_votes_beside_those_of_bowline() {
     let folder = example("voter");
     let log = scratch("voter").join("corridor.log").display().to_string();

@@ -7,6 +7,7 @@ use bowline_autonomy::operator::Operator;
 use bowline_autonomy::{Alarms, Mission, control, estimate, helm, map, plan, vote};
 use bowline_component::{Kind, kinds};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
+use bowline_sim::{Sim, Tables};
 use model::ModelServer;
 
 /// The kinds of components that robot files can name in every program, sorted by name. The gates of the simulator's table of
@@ -42,7 +43,7 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
     Kind::of::<SensorComponent<nmea::Nmea>>(
         "nmea",
-        "Reads what receivers, compasses and sounders say in NMEA 0183.",
+        "Reads receivers, compasses and sounders by NMEA 0183: GGA, RMC, GST, GSA, HDT, HDM, HDG, DBT, DPT, ZDA, of any talker.",
     ),
     Kind::of::<nmea::NmeaTwin>(
         "nmea_twin",
@@ -64,7 +65,7 @@ pub const KINDS: &[Kind] = &[
     ),
     Kind::of::<ActuatorComponent<roboteq::Roboteq>>(
         "roboteq",
-        "Tells a Roboteq controller what two motors should give.",
+        "Commands two motors through a Roboteq controller: `!G`, `^RWD`, `?FF`.",
     ),
     Kind::of::<roboteq::RoboteqTwin>(
         "roboteq_twin",
@@ -72,13 +73,13 @@ pub const KINDS: &[Kind] = &[
     ),
     Kind::of::<SensorComponent<scanner::Scanner>>(
         "scanner",
-        "Reads a PB9-11 or a sibling of it, however that misbehaves.",
+        "Reads a PB9-11, or by parameters a PBS-03JN, however that misbehaves.",
     ),
     Kind::of::<scanner::ScannerTwin>(
         "scanner_twin",
         "Answers as a PB9-11 what a simulated one sees, and misbehaves if told to.",
     ),
-    Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
+    simulator::<bowline_sim::Ours>(),
     Kind::of::<bowline_sim::Survey>(
         "survey",
         "Compares a map of heights with the world that it is a map of.",
@@ -87,7 +88,7 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
     Kind::of::<ActuatorComponent<ThrustDriver>>(
         "thrust_driver",
-        "Keeps thrust within limits, and at none without commands.",
+        "Keeps thrust within limits and rates, and at none without commands for 250 ms, for any motor controller.",
     ),
     Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
     Kind::of::<control::VesselController>(
@@ -96,6 +97,11 @@ pub const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
+
+/// The simulator, of models that may have what is in the tables of `T`.
+pub(crate) const fn simulator<T: Tables>() -> Kind {
+    Kind::of::<Sim<T>>("sim", "Simulates the vehicle and its sensors in a world.")
+}
 
 impl Row for Kind {
     const NOUN: &'static str = "kind of component";

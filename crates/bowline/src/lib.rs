@@ -82,6 +82,12 @@ mod help;
 mod input;
 mod kinds;
 mod known_types;
+mod languages;
+#[cfg(feature = "link")]
+mod links;
+#[cfg(not(feature = "link"))]
+#[path = "links/absent.rs"]
+mod links;
 mod listen;
 mod output;
 mod progress;
@@ -90,10 +96,11 @@ mod screen;
 mod supervisors;
 mod table;
 mod terminal;
+mod transports;
 mod verb;
 mod verbs;
 
-pub use app::{App, LoadRobotError, main};
+pub use app::{App, LoadRobotError, SetUpError, main};
 pub use kinds::KINDS;
 pub use table::NameClashError;
 pub use verb::Verb;
@@ -105,10 +112,12 @@ pub use bowline_drivers as drivers;
 pub use bowline_geometry as geometry;
 pub use bowline_host as host;
 pub use bowline_inspect as inspect;
+pub use bowline_lang as lang;
 #[cfg(feature = "link")]
 pub use bowline_link as link;
 pub use bowline_log as log;
 pub use bowline_msgs as msgs;
+pub use bowline_operator as operator;
 pub use bowline_sim as sim;
 #[cfg(feature = "station")]
 pub use bowline_station as station;

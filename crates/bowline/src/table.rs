@@ -13,16 +13,20 @@ pub(crate) trait Row: Copy {
 /// Rows in the order of their names.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
-    builtin: Vec<T>,
+    /// The names of Bowline's rows.
+    builtin: Vec<&'static str>,
     rows: Vec<T>,
 }
 
 impl<T: Row> Table<T> {
     pub(crate) fn new(builtin: impl IntoIterator<Item = T>) -> Self {
-        let mut builtin: Vec<T> = builtin.into_iter().collect();
-        builtin.sort_by_key(Row::name);
-        let rows = builtin.clone();
-        Self { builtin, rows }
+        let mut table = Self {
+            builtin: Vec::new(),
+            rows: Vec::new(),
+        };
+        table.add(builtin);
+        table.builtin = table.rows.iter().map(Row::name).collect();
+        table
     }
 
     /// Adds rows of the program's own.
@@ -30,6 +34,18 @@ impl<T: Row> Table<T> {
         self.rows.extend(rows);
         // Stable: where a name is there twice, Bowline's row stays the first.
         self.rows.sort_by_key(Row::name);
+    }
+
+    /// Puts another row in the place of one of Bowline's, under its name.
+    pub(crate) fn replace(&mut self, row: T) {
+        if let Some(old) = self.rows.iter_mut().find(|old| old.name() == row.name()) {
+            *old = row;
+        }
+    }
+
+    /// Whether the program has added rows.
+    pub(crate) fn has_additions(&self) -> bool {
+        self.rows.len() > self.builtin.len()
     }
 
     pub(crate) fn rows(&self) -> &[T] {
@@ -49,7 +65,7 @@ impl<T: Row> Table<T> {
         let Some([first, second]) = clash else {
             return Ok(());
         };
-        let is_builtin = self.builtin.iter().any(|row| row.name() == first.name());
+        let is_builtin = self.builtin.contains(&first.name());
         Err(NameClashError {
             noun: T::NOUN,
             name: first.name(),

@@ -39,9 +39,17 @@ use std::process::ExitCode;
 pub struct Verb {
     name: &'static str,
     summary: &'static str,
-    build: fn(Command) -> Command,
+    build: BuildArguments,
     run: fn(&App, &ArgMatches) -> ExitCode,
     is_hidden: bool,
+}
+
+/// Adds a verb's arguments to a command.
+#[derive(Clone, Copy)]
+enum BuildArguments {
+    Same(fn(Command) -> Command),
+    /// Arguments or help that follow from the tables.
+    OfTables(fn(&App, Command) -> Command),
 }
 
 impl Verb {
@@ -57,7 +65,23 @@ impl Verb {
         Self {
             name,
             summary,
-            build,
+            build: BuildArguments::Same(build),
+            run,
+            is_hidden: false,
+        }
+    }
+
+    /// A verb whose arguments or help follow from the tables of the program.
+    pub(crate) const fn of_tables(
+        name: &'static str,
+        summary: &'static str,
+        build: fn(&App, Command) -> Command,
+        run: fn(&App, &ArgMatches) -> ExitCode,
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            build: BuildArguments::OfTables(build),
             run,
             is_hidden: false,
         }
@@ -77,12 +101,15 @@ impl Verb {
     }
 
     /// A command with the verb's arguments.
-    pub(crate) fn arguments(&self, command: Command) -> Command {
-        (self.build)(command)
+    pub(crate) fn arguments(&self, app: &App, command: Command) -> Command {
+        match self.build {
+            BuildArguments::Same(build) => build(command),
+            BuildArguments::OfTables(build) => build(app, command),
+        }
     }
 
-    pub(crate) fn command(&self) -> Command {
-        self.arguments(Command::new(self.name))
+    pub(crate) fn command(&self, app: &App) -> Command {
+        self.arguments(app, Command::new(self.name))
             .about(self.summary)
             .hide(self.is_hidden)
     }

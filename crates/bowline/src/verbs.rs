@@ -51,18 +51,18 @@ pub(crate) const VERBS: &[Verb] = &[
     Verb::new("demo", "Show a robot at work, in simulation, with no set-up", demo::Arguments::augment_args, |app, it| run_on(it, |it| demo::run(app, &it))),
     Verb::new("doctor", "Find out why messages do not arrive, and how to fix it", doctor::Doctor::augment_args, |_, it| run_on(it, |it| doctor::run(&it))),
     Verb::new("echo", "Show messages as they arrive", echo::Arguments::augment_args, |_, it| run_on(it, |it| echo::run(&it))),
-    Verb::new("gen", "Compile .lcm files to source code", generate::build, |_, it| finish(generate::run(it))),
+    Verb::of_tables("gen", "Compile .lcm files to source code", generate::build, |app, it| finish(generate::run(app, it))),
     Verb::new("graph", "Show publishers and subscribers of a robot file or of a bus, in words or as a drawing", graph::Arguments::augment_args, |app, it| run_on(it, |it| graph::run(app, &it))),
     Verb::new("halt", "Stop a vehicle, at once", operate::HaltArguments::augment_args, |_, it| run_on(it, |it| operate::halt(&it))),
     Verb::new("hub", "Relay messages between programs that use tcpq://", hub::Arguments::augment_args, |_, it| run_on(it, |it| hub::run(&it))),
     Verb::new("keeper", "Bound what a robot's processes print after their supervisor has died, until the next one starts", run::keeper::Arguments::augment_args, |_, it| run_on(it, |it| run::keeper::run(&it))).hidden(),
     #[cfg(feature = "link")]
-    Verb::new("link", "Carry channels across a thin link: schedulers, deadlines, fail-over, keys", link::Arguments::augment_args, |_, it| run_on(it, |it| link::run(&it))),
+    Verb::of_tables("link", "Carry channels across a thin link: schedulers, deadlines, fail-over, keys", link::build, |app, it| run_on(it, |it| link::run(app, &it))),
     Verb::new("list", "List the channels on a bus, their types, their traffic, and everything that was lost", list::List::augment_args, |_, it| run_on(it, |it| list::run(&it))),
     Verb::new("log", "Record, play, look into and repair logs: LCM event logs and MCAP", log::build, |_, it| run_on(it, log::run)),
     Verb::new("logs", "Show what the processes of robots print", logs::Arguments::augment_args, |_, it| run_on(it, |it| logs::run(&it))),
     Verb::new("man", "Write the manual pages, one for each verb, or the command-line reference", man::Arguments::augment_args, |app, it| run_on(it, |it| man::run(app, &it))),
-    Verb::new("model", "Ask where things are on a robot: bodies, frames and constraints from files", model::build, |_, it| run_on(it, |it| model::run(&it))),
+    Verb::new("model", "Ask where things are on a robot: bodies, frames and constraints from files", model::build, |app, it| run_on(it, |it| model::run(app, &it))),
     Verb::new("operate", "Show who commands a vehicle, and command it", operate::Arguments::augment_args, |_, it| run_on(it, |it| operate::run(&it))),
     Verb::new("parameters", "Show and set parameters of components that run", parameters::Arguments::augment_args, |_, it| run_on(it, |it| parameters::run(&it))),
     Verb::new("ps", "List the processes of robots: state, restarts, CPU, memory, health", ps::Arguments::augment_args, |_, it| run_on(it, |it| ps::run(&it))),
@@ -86,6 +86,7 @@ pub(crate) const VERBS: &[Verb] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::App;
     use crate::table::Row as _;
     use clap::Command;
     use std::collections::BTreeSet;
@@ -106,7 +107,8 @@ mod tests {
                 "{name}"
             );
             assert_eq!(
-                verb.arguments(Command::new("verb")).get_about(),
+                verb.arguments(&App::new(), Command::new("verb"))
+                    .get_about(),
                 None,
                 "{name}"
             );

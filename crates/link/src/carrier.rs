@@ -91,7 +91,7 @@ pub struct Opening {
     pub clock: Live,
 }
 
-/// A row of the table.
+/// A row of the table; a program adds rows of its own by the [`Tables`](crate::Tables) that it reads files of links with.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// As files name it.
@@ -100,7 +100,8 @@ pub struct Row {
     pub about: &'static str,
     /// Whether it authenticates the other end, and lets no third party read.
     pub is_secure: bool,
-    open: fn(&Opening) -> io::Result<Box<dyn Carrier>>,
+    /// Opens one.
+    pub open: fn(&Opening) -> io::Result<Box<dyn Carrier>>,
 }
 
 impl Row {

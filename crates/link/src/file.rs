@@ -20,6 +20,25 @@ pub(crate) const MAX_STREAMS: usize = 128;
 /// Where a link publishes its status by default.
 const STATUS_CHANNEL: &str = "link.state";
 
+/// The schedulers and carriers that files of links can name.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables<'t> {
+    /// What decides what is sent next.
+    pub schedulers: &'t [schedule::Row],
+    /// What packets travel in.
+    pub carriers: &'t [carrier::Row],
+}
+
+impl Default for Tables<'static> {
+    /// Those of this crate.
+    fn default() -> Self {
+        Self {
+            schedulers: SCHEDULERS,
+            carriers: CARRIERS,
+        }
+    }
+}
+
 /// One end of a link, as its file has it.
 #[derive(Clone, Debug)]
 pub struct LinkFile {
@@ -28,7 +47,7 @@ pub struct LinkFile {
     /// The bus that channels are taken from and given to; `None`: the default.
     pub bus: Option<String>,
     /// What decides what is sent next.
-    pub scheduler: &'static schedule::Row,
+    pub scheduler: schedule::Row,
     /// Where it publishes its status.
     pub status: String,
     /// This end's key, for carriers that want one.
@@ -49,7 +68,7 @@ pub struct LinkFile {
 #[derive(Clone, Copy, Debug)]
 pub struct PathFile {
     /// What carries packets.
-    pub carrier: &'static carrier::Row,
+    pub carrier: carrier::Row,
     /// Where the two ends meet.
     pub meet: Meet,
     /// No more than this is sent, bytes a second.
@@ -82,7 +101,7 @@ impl LinkFile {
     ///
     /// # Errors
     /// Everything that is wrong with it, each with its place.
-    pub fn load(path: &Path) -> Result<(Self, Vec<Problem>), ReadLinkError> {
+    pub fn load(path: &Path, tables: Tables<'_>) -> Result<(Self, Vec<Problem>), ReadLinkError> {
         let read = |path: &Path| std::fs::read_to_string(path);
         let text = read(path).map_err(|source| ReadLinkError::Read {
             path: path.to_owned(),
@@ -90,7 +109,7 @@ impl LinkFile {
         })?;
         let mut read_other =
             |other: &Path| read(other).map_err(|error| format!("{}: {error}", other.display()));
-        Self::parse(path, text, &mut read_other).map_err(ReadLinkError::Wrong)
+        Self::parse(path, text, tables, &mut read_other).map_err(ReadLinkError::Wrong)
     }
 
     /// Reads a text, and those that it is like by `read`.
@@ -100,12 +119,13 @@ impl LinkFile {
     pub fn parse(
         path: &Path,
         text: impl Into<String>,
+        tables: Tables<'_>,
         read: &mut dyn FnMut(&Path) -> Result<String, String>,
     ) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
         let texts = Texts::new(path, text, "link", read);
         let mut problems = Problems::new(&texts);
         let file = parse(&texts, &mut problems, |table, problems| {
-            read_file(table, problems)
+            read_file(table, tables, problems)
         });
         match file.filter(|_| !problems.has_errors()) {
             Some(file) => Ok((file, problems.into_sorted())),
@@ -114,7 +134,11 @@ impl LinkFile {
     }
 }
 
-fn read_file(root: &DeTable<'_>, problems: &mut Problems<'_>) -> Option<LinkFile> {
+fn read_file(
+    root: &DeTable<'_>,
+    tables: Tables<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<LinkFile> {
     let mut root = Table::root("the file", root);
     root.require("link", "[link]\nname = \"harbour\"", problems);
     root.require("peer", "[peer]\nname = \"bridge\"", problems);
@@ -128,10 +152,14 @@ fn read_file(root: &DeTable<'_>, problems: &mut Problems<'_>) -> Option<LinkFile
     {
         problems.error(url.span(), error.to_string());
     }
-    let rows: Vec<_> = SCHEDULERS.iter().map(|row| (row.name, row)).collect();
+    let rows: Vec<_> = tables
+        .schedulers
+        .iter()
+        .map(|row| (row.name, *row))
+        .collect();
     let scheduler = match link.value("scheduler") {
         Some(_) => link.choice("scheduler", &rows, problems)?,
-        None => schedule::find("value")?,
+        None => *schedule::find("value")?,
     };
     let status = link.text("status", problems);
     let key = link.text("key", problems);
@@ -154,7 +182,7 @@ fn read_file(root: &DeTable<'_>, problems: &mut Problems<'_>) -> Option<LinkFile
     });
     peer.finish(problems);
 
-    let paths = read_paths(&mut root, problems);
+    let paths = read_paths(&mut root, tables, problems);
     if let Some(secure) = paths.iter().find(|path| path.carrier.is_secure) {
         let carrier = secure.carrier.name;
         if key.is_none() {
@@ -184,7 +212,12 @@ fn read_file(root: &DeTable<'_>, problems: &mut Problems<'_>) -> Option<LinkFile
     })
 }
 
-fn read_paths(root: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Vec<PathFile> {
+fn read_paths(
+    root: &mut Table<'_, '_>,
+    tables: Tables<'_>,
+    problems: &mut Problems<'_>,
+) -> Vec<PathFile> {
+    let carriers: Vec<_> = tables.carriers.iter().map(|row| (row.name, *row)).collect();
     root.require(
         "path",
         "[[path]]\ncarrier = \"quic\"\nlisten = \"0.0.0.0:7800\"",
@@ -208,17 +241,20 @@ fn read_paths(root: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Vec<Path
     }
     let paths = items.iter().filter_map(|item| {
         let mut table = Table::of("[[path]]", item, problems);
-        let path = read_path(&mut table, problems);
+        let path = read_path(&mut table, &carriers, problems);
         table.finish(problems);
         path
     });
     paths.collect()
 }
 
-fn read_path(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Option<PathFile> {
+fn read_path(
+    table: &mut Table<'_, '_>,
+    carriers: &[(&str, carrier::Row)],
+    problems: &mut Problems<'_>,
+) -> Option<PathFile> {
     table.require("carrier", "carrier = \"quic\"", problems);
-    let rows: Vec<_> = CARRIERS.iter().map(|row| (row.name, row)).collect();
-    let carrier = table.choice("carrier", &rows, problems);
+    let carrier = table.choice("carrier", carriers, problems);
     let is_insecure = table.boolean("insecure", problems);
     let limit = table.number("limit_kbps", 8.0..=1_000_000.0, problems);
     let listen = address(table, "listen", problems);

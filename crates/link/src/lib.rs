@@ -65,6 +65,8 @@ mod status;
 mod stream;
 
 pub use counts::{Ages, Cause, Counts};
+#[cfg(feature = "carriers")]
+pub use file::Tables;
 pub use path::{Carriage, PathState, PathStatus};
 pub use session::{Delivery, Session, Setup};
 pub use stream::{Incoming, Keep, Outgoing, stream_id};

@@ -39,14 +39,15 @@ pub trait Scheduler: fmt::Debug + Send {
     fn is_paced(&self) -> bool;
 }
 
-/// A row of the table.
+/// A row of the table; a program adds rows of its own by the tables that it reads files of links with.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// As files name it.
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    make: fn() -> Box<dyn Scheduler>,
+    /// Makes a new one.
+    pub make: fn() -> Box<dyn Scheduler>,
 }
 
 impl Row {

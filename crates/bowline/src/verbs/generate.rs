@@ -1,10 +1,11 @@
 //! `bowline gen`: .lcm files to source code.
 
 use crate::input::{self, Usage};
-use crate::{Outcome, output};
+use crate::languages::{Flag, OWN_FLAGS};
+use crate::{App, Outcome, output};
 use anyhow::Context as _;
 use bowline_lang::emit::{
-    self, COMMON_SETTINGS, LANGUAGES, Language, OutputFile, Setting, SettingKind, Settings,
+    self, COMMON_SETTINGS, EmitError, Language, OutputFile, Setting, SettingKind, Settings,
 };
 use bowline_lang::{Rules, compile};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -22,7 +23,8 @@ A language's long flag takes a folder for all its files, or none for the present
 takes none. Files whose contents would not change are left alone, so that builds do not start over. lcm-gen's Lua, C# and \
 Go are not among the languages.";
 
-pub(crate) fn build(command: Command) -> Command {
+pub(crate) fn build(app: &App, command: Command) -> Command {
+    let [compat, prefix, lazy] = OWN_FLAGS;
     let mut command = command
         .after_help(EXAMPLES)
         .arg(
@@ -32,16 +34,10 @@ pub(crate) fn build(command: Command) -> Command {
                 .value_parser(clap::value_parser!(PathBuf))
                 .help(".lcm files, or folders of them"),
         )
-        .arg(switch(
-            "lcm-compat",
-            "Turn mistakes that lcm-gen accepts into warnings",
-        ))
-        .arg(text("package-prefix", "").help("Put this package in front of every package"))
-        .arg(switch(
-            "lazy",
-            "Accepted for lcm-gen's sake: unchanged files are never rewritten",
-        ));
-    for language in LANGUAGES {
+        .arg(switch(compat))
+        .arg(text(prefix.name, "").help(prefix.help))
+        .arg(switch(lazy));
+    for language in app.language_table() {
         let mut flag = Arg::new(language.name)
             .long(language.name)
             .value_name("DIR")
@@ -62,13 +58,16 @@ pub(crate) fn build(command: Command) -> Command {
 
 fn setting_argument(setting: &Setting) -> Arg {
     let arg = match setting.kind {
-        SettingKind::Switch => switch(setting.name, setting.help),
+        SettingKind::Switch => switch(Flag {
+            name: setting.name,
+            help: setting.help,
+        }),
         SettingKind::Text(default) => text(setting.name, default).help(setting.help),
     };
     arg.help_heading("Settings of languages")
 }
 
-fn switch(name: &'static str, help: &'static str) -> Arg {
+fn switch(Flag { name, help }: Flag) -> Arg {
     Arg::new(name)
         .long(name)
         .action(ArgAction::SetTrue)
@@ -86,7 +85,7 @@ fn text(name: &'static str, default: &'static str) -> Arg {
 
 /// Joins a language's flag and the folder after it: `--rust out/ a.lcm` means `--rust=out/ a.lcm`, while lcm-gen's
 /// `--python a.lcm` has no folder, and `--python --ppath out/ in/` has named it already.
-pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
+pub(crate) fn join_folders(app: &App, args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|verb| verb != "gen") {
         return args;
     }
@@ -95,8 +94,8 @@ pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
         args.iter()
             .any(|arg| arg.to_string_lossy().split('=').next() == Some(&flag))
     };
-    let open_flags: Vec<String> = LANGUAGES
-        .iter()
+    let languages = app.language_table().iter();
+    let open_flags: Vec<String> = languages
         .filter(|language| !language.dirs.iter().any(|dir| has_flag(dir)))
         .map(|language| format!("--{}", language.name))
         .collect();
@@ -117,14 +116,14 @@ pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
     joined
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
-    let wanted: Vec<&Language> = LANGUAGES
-        .iter()
+pub(crate) fn run(app: &App, matches: &ArgMatches) -> anyhow::Result<Outcome> {
+    let languages = app.language_table().iter();
+    let wanted: Vec<&Language> = languages
+        .clone()
         .filter(|language| matches.contains_id(language.name))
         .collect();
     if wanted.is_empty() {
-        let names: Vec<String> = LANGUAGES
-            .iter()
+        let names: Vec<String> = languages
             .map(|language| format!("--{}", language.name))
             .collect();
         return Err(Usage(format!(
@@ -172,7 +171,8 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     }
     let mut written = Written::default();
     for language in wanted {
-        for file in emit::emit(language, &compiled.types, &settings(language, matches))? {
+        let emitted = emit::emit(language, &compiled.types, &settings(language, matches));
+        for file in emitted.map_err(refusal)? {
             written.write(&file)?;
         }
     }
@@ -183,6 +183,14 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         written.n_unchanged
     ));
     Ok(Outcome::Fine)
+}
+
+/// A setting that is wrong is wrong usage; types that a language cannot have are not.
+fn refusal(error: EmitError) -> anyhow::Error {
+    match error {
+        EmitError::Setting { .. } => Usage(error.to_string()).into(),
+        EmitError::Undefined { .. } | EmitError::OneFile { .. } => error.into(),
+    }
 }
 
 fn settings(language: &Language, matches: &ArgMatches) -> Settings {

@@ -4,15 +4,14 @@
 
 mod status;
 
-use crate::{Outcome, output, terminal};
+use crate::{App, Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_host::clock::Live;
-use bowline_link::carrier::{CARRIERS, Meet};
+use bowline_link::carrier::Meet;
 use bowline_link::file::{LinkFile, ReadLinkError};
 use bowline_link::keys::{self, Identity};
 use bowline_link::run::Link;
-use bowline_link::schedule::SCHEDULERS;
-use clap::{Args, Subcommand};
+use clap::{Args, Command, Subcommand};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
@@ -27,20 +26,29 @@ Examples:
 
 links/example.toml has every option.";
 
-/// The examples, and what the tables of links have.
-fn help() -> String {
+/// The arguments, with help that lists what the tables of links have.
+pub(crate) fn build(app: &App, command: Command) -> Command {
+    Arguments::augment_args(command).after_help(help(app))
+}
+
+fn help(app: &App) -> String {
+    let tables = app.links().tables();
     let row = |name: &str, about: &str| format!("\n  {name:<12} {about}");
-    let schedulers: String = SCHEDULERS.iter().map(|it| row(it.name, it.about)).collect();
-    let carriers: String = CARRIERS.iter().map(|it| row(it.name, it.about)).collect();
+    let schedulers: String = tables
+        .schedulers
+        .iter()
+        .map(|it| row(it.name, it.about))
+        .collect();
+    let carriers: String = tables
+        .carriers
+        .iter()
+        .map(|it| row(it.name, it.about))
+        .collect();
     format!("{EXAMPLES}\n\nSchedulers:{schedulers}\n\nCarriers:{carriers}")
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = help(),
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
-)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
     /// What to carry, over which paths, to whom
     #[arg(value_name = "FILE", required = true)]
@@ -72,7 +80,7 @@ enum Verb {
     Status(status::Arguments),
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+pub(crate) fn run(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
     match (&arguments.verb, &arguments.file) {
         (Some(Verb::Keygen { file }), _) => {
             output::line(&keys::generate(file)?.to_string())?;
@@ -83,13 +91,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
             Ok(Outcome::Fine)
         }
         (Some(Verb::Status(arguments)), _) => status::run(arguments),
-        (None, Some(file)) => carry(file, arguments.check),
+        (None, Some(file)) => carry(app, file, arguments.check),
         (None, None) => unreachable!("clap wants a file or a subcommand"),
     }
 }
 
-fn carry(path: &Path, is_check: bool) -> anyhow::Result<Outcome> {
-    let file = match LinkFile::load(path) {
+fn carry(app: &App, path: &Path, is_check: bool) -> anyhow::Result<Outcome> {
+    let file = match LinkFile::load(path, app.links().tables()) {
         Ok((file, warnings)) => {
             output::problems(&warnings);
             file

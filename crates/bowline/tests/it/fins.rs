@@ -14,7 +14,7 @@ use bowline::bus::{Bus, Hub, Queue};
 use bowline::component::engine::{Engine, Instance};
 use bowline::component::{Kind, Setting};
 use bowline::host::{Live, LiveOptions};
-use bowline::sim::ActuationKind;
+use bowline::sim::{ActuationKind, Tables};
 use bowline::wire::{
     Decode, DecodeError, Encode, EncodeError, Fingerprint, Message, Meter, Reader, Writer,
 };
@@ -121,6 +121,14 @@ impl Actuation for Fins {
 const GATE: Kind = Kind::of::<GateComponent<Fins>>("gate_fins", "Decides what may move a torpedo.");
 
 /// The row.
+/// The rows of a program that simulates it.
+#[derive(Debug)]
+struct Torpedo;
+
+impl Tables for Torpedo {
+    const ACTUATIONS: &'static [ActuationKind] = &[FINS];
+}
+
 const FINS: ActuationKind = ActuationKind {
     needs: "a <propeller>",
     elements: &[],
@@ -169,11 +177,14 @@ fn gate_of_a_programs_actuation_is_a_kind_that_robot_files_name() {
                 parameters = { direct_limits = [0.5, 0.3, 0.2] }\n\
                 [experiment.dive]\ncomponents = [\"gate\"]\n";
     let file = write(&folder, "robot.toml", text);
-    let loaded = App::new().actuations(&[FINS]).load(&file).unwrap();
+    let loaded = App::new().simulator::<Torpedo>().load(&file).unwrap();
     assert_eq!(loaded.robot.name(), "torpedo");
     let error = App::new().load(&file).unwrap_err().to_string();
     assert!(error.contains("gate_fins"), "{error}");
-    let clash = App::new().actuations(&[FINS]).actuations(&[FINS]).check();
+    let clash = App::new()
+        .simulator::<Torpedo>()
+        .simulator::<Torpedo>()
+        .check();
     assert!(clash.unwrap_err().to_string().contains("gate_fins"));
 }
 

@@ -6,20 +6,26 @@ mod completions;
 mod demo;
 mod doctor;
 mod echo;
+mod extensions;
 mod fins;
 mod generate;
 mod graph;
 mod hub;
 mod list;
 mod log_tools;
+#[path = "../../../../examples/transport/src/mailbox.rs"]
+mod mailbox;
 mod man;
 mod model;
 mod operate;
 mod run;
 mod serial;
 mod sim;
+mod simulator;
 mod station;
 mod supervision;
+#[path = "../../../sim/tests/it/torpedo.rs"]
+mod torpedo;
 mod types;
 
 use bowline_testing::patience::PATIENCE;

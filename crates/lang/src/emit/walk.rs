@@ -7,24 +7,29 @@
 use bowline_wire::schema::{Dim, Member, Struct, Type, TypeSet};
 
 /// A place in the walk.
-#[derive(Clone, Copy)]
-pub(super) struct Site<'t> {
-    pub(super) types: &'t TypeSet,
-    pub(super) body: &'t Struct,
-    pub(super) member: &'t Member,
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'t> {
+    /// The set that the struct is in.
+    pub types: &'t TypeSet,
+    /// The struct.
+    pub body: &'t Struct,
+    /// The member that is walked over.
+    pub member: &'t Member,
     /// How many loops are open around this place.
-    pub(super) depth: usize,
+    pub depth: usize,
 }
 
 impl<'t> Site<'t> {
     /// At [`Walker::enter`] and [`leave`](Walker::leave), the dimension of the loop. At [`item`](Walker::item), the
     /// dimension of a row; `None` for a single element.
-    pub(super) fn dim(&self) -> Option<&'t Dim> {
+    #[must_use]
+    pub fn dim(&self) -> Option<&'t Dim> {
         self.member.dims.get(self.depth)
     }
 
     /// The member that a variable dimension counts by.
-    pub(super) fn length_member(&self, dim: &Dim) -> Option<&'t Member> {
+    #[must_use]
+    pub fn length_member(&self, dim: &Dim) -> Option<&'t Member> {
         match dim {
             Dim::Variable { member } => self.body.members.get(*member),
             Dim::Fixed { .. } => None,
@@ -32,12 +37,13 @@ impl<'t> Site<'t> {
     }
 
     /// Names for the loop variables of the open loops, outermost first: `a`, `b`, `c`; `a1` after `z`.
-    pub(super) fn indices(&self) -> impl Iterator<Item = String> + use<> {
+    pub fn indices(&self) -> impl Iterator<Item = String> + use<> {
         (0..self.depth).map(index_name)
     }
 
     /// The loop variable of the loop at this place.
-    pub(super) fn index(&self) -> String {
+    #[must_use]
+    pub fn index(&self) -> String {
         index_name(self.depth)
     }
 }
@@ -51,7 +57,7 @@ fn index_name(depth: usize) -> String {
 }
 
 /// One operation in one language.
-pub(super) trait Walker {
+pub trait Walker {
     /// Whether the innermost dimension of such an array is handled in one go.
     fn takes_rows(&self, ty: Type) -> bool;
 
@@ -71,7 +77,7 @@ pub(super) trait Walker {
 }
 
 /// Walks over all members, in order.
-pub(super) fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
+pub fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
     for member in &body.members {
         walk_member(
             &Site {
@@ -86,7 +92,7 @@ pub(super) fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
 }
 
 /// Walks over one member.
-pub(super) fn walk_member(site: &Site<'_>, walker: &mut dyn Walker) {
+pub fn walk_member(site: &Site<'_>, walker: &mut dyn Walker) {
     let n_rows = usize::from(walker.takes_rows(site.member.ty));
     let is_innermost = site.depth + n_rows >= site.member.dims.len();
     if is_innermost || walker.takes_whole(site.member) {

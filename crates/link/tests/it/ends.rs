@@ -2,15 +2,18 @@
 
 use bowline_bus::{Bus, Inbox};
 use bowline_host::clock::Live;
+use bowline_link::carrier::{self, CARRIERS, Carrier};
 use bowline_link::file::LinkFile;
-use bowline_link::keys;
 use bowline_link::run::Link;
+use bowline_link::schedule::{self, Candidate, Choice, SCHEDULERS, Scheduler, View};
+use bowline_link::{Tables, keys};
 use bowline_msgs::{Authority, Link as Status, LinkPath, LinkStream, StopCommand};
 use bowline_wire::Message as _;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -62,11 +65,58 @@ impl Drop for End {
     }
 }
 
+/// A scheduler of another crate: the first stream of the file that has anything.
+#[derive(Debug)]
+struct First;
+
+impl Scheduler for First {
+    fn pick(&mut self, _: &[Candidate], _: View) -> Choice {
+        Choice::Send(0)
+    }
+
+    fn is_paced(&self) -> bool {
+        false
+    }
+}
+
+const FIRST: schedule::Row = schedule::Row {
+    name: "first",
+    about: "the first stream of the file that has anything",
+    make: || Box::new(First),
+};
+
+/// A carrier of another crate, on one of ours.
+const TUNNEL: carrier::Row = carrier::Row {
+    name: "tunnel",
+    about: "datagrams in a tunnel",
+    is_secure: false,
+    open: |opening| -> std::io::Result<Box<dyn Carrier>> {
+        carrier::find("udp")
+            .expect("it is in the table")
+            .open(opening)
+    },
+};
+
+/// Our tables, each with a row of another crate.
+fn tables() -> Tables<'static> {
+    static WITH: LazyLock<(Vec<schedule::Row>, Vec<carrier::Row>)> = LazyLock::new(|| {
+        (
+            [SCHEDULERS, &[FIRST]].concat(),
+            [CARRIERS, &[TUNNEL]].concat(),
+        )
+    });
+    let (schedulers, carriers) = &*WITH;
+    Tables {
+        schedulers,
+        carriers,
+    }
+}
+
 /// An end that does nothing yet.
 fn open(file: &str, folder: &Path) -> Link {
     let mut nothing = |_: &Path| Err("no other file".to_owned());
     let path = folder.join("link.toml");
-    let (file, _) = LinkFile::parse(&path, file, &mut nothing).expect("a good file");
+    let (file, _) = LinkFile::parse(&path, file, tables(), &mut nothing).expect("a good file");
     let life = N.fetch_add(1, Ordering::Relaxed);
     Link::open(file, Live::new(), life).expect("it opens")
 }
@@ -212,6 +262,27 @@ fn what_the_bus_does_not_take_is_not_counted_as_delivered() {
     assert_eq!(word.n_queue_full, word.n_offered, "{word:?}");
 }
 
+#[test]
+fn scheduler_of_another_crate_is_the_one_that_its_file_names() {
+    let url = format!("memq://link{}", N.fetch_add(1, Ordering::Relaxed));
+    let file = format!(
+        "[link]\nname = \"vehicle\"\nbus = \"{url}\"\nscheduler = \"first\"\n[peer]\nname = \"bridge\"\n\
+         [[path]]\ncarrier = \"tunnel\"\nlisten = \"127.0.0.1:0\"\n"
+    );
+    let link = open(&file, Path::new("/nowhere"));
+    assert_eq!(link.status().scheduler, "first");
+    let mut nothing = |_: &Path| Err("no other file".to_owned());
+    let path = Path::new("link.toml");
+    let problems = LinkFile::parse(path, file, Tables::default(), &mut nothing);
+    let problems = problems.expect_err("our own tables do not have it");
+    assert!(
+        problems
+            .iter()
+            .any(|it| it.to_string().contains("\"priority\", \"round_robin\"")),
+        "{problems:?}"
+    );
+}
+
 /// Publishes something again and again until it is received, and returns what was.
 fn until_heard(from: &Bus, channel: &str, payload: &[u8], inbox: &Inbox) -> Vec<u8> {
     let heard = (0..MAX_TRIES).find_map(|_| {
@@ -238,7 +309,7 @@ fn stop(station: &str, ask: i8) -> Vec<u8> {
 
 #[test]
 fn messages_go_both_ways_over_every_carrier_under_the_names_of_the_files() {
-    for carrier in bowline_link::carrier::CARRIERS {
+    for carrier in tables().carriers {
         let scene = Scene::new(carrier.name);
         let vehicle = scene.vehicle(anywhere());
         let station = scene.station(vehicle.address);
@@ -279,7 +350,7 @@ fn a_large_message_is_whole_over_every_carrier() {
     let large: Vec<u8> = (0..100_000_u32)
         .map(|nth| nth.to_be_bytes()[3] ^ nth.to_be_bytes()[2])
         .collect();
-    for carrier in bowline_link::carrier::CARRIERS {
+    for carrier in CARRIERS {
         let scene = Scene::new(carrier.name);
         let vehicle = scene.vehicle(anywhere());
         let station = scene.station(vehicle.address);
@@ -293,7 +364,7 @@ fn a_large_message_is_whole_over_every_carrier() {
 
 #[test]
 fn an_end_that_is_started_anew_is_found_again_by_itself() {
-    for carrier in bowline_link::carrier::CARRIERS {
+    for carrier in CARRIERS {
         let scene = Scene::new(carrier.name);
         let vehicle = scene.vehicle(anywhere());
         let address = vehicle.address;

@@ -1,7 +1,7 @@
 //! Files of links: every mistake has its place, and what is in the repository is right.
 
 use bowline_link::file::LinkFile;
-use bowline_link::{Keep, stream_id};
+use bowline_link::{Keep, Tables, stream_id};
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,7 +19,12 @@ ttl = '300ms'
 
 fn parse(text: &str) -> Result<LinkFile, Vec<String>> {
     let mut nothing = |_: &Path| Err("no other file".to_owned());
-    let parsed = LinkFile::parse(Path::new("link.toml"), text, &mut nothing);
+    let parsed = LinkFile::parse(
+        Path::new("link.toml"),
+        text,
+        Tables::default(),
+        &mut nothing,
+    );
     let texts = |problems: Vec<bowline_component::document::Problem>| {
         problems.iter().map(ToString::to_string).collect()
     };
@@ -142,7 +147,7 @@ fn every_mistake_is_found_with_its_place_and_what_was_expected() {
 #[test]
 fn every_file_of_the_repository_is_good_and_the_ends_of_a_link_fit() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../links");
-    let load = |name: &str| match LinkFile::load(&folder.join(name)) {
+    let load = |name: &str| match LinkFile::load(&folder.join(name), Tables::default()) {
         Ok((file, warnings)) => {
             assert!(warnings.is_empty(), "{name}: {warnings:?}");
             file

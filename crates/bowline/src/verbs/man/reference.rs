@@ -1,6 +1,7 @@
 //! The command-line reference: what `--help` prints, as Markdown.
 //!
-//! In: the tree of verbs. Out: a page for each verb, with a section for each subcommand, and an index page.
+//! In: the tree of verbs, and the table of component kinds. Out: a page for each verb, with a section for each subcommand, a
+//! page of the kinds, and an index page.
 
 use crate::App;
 use clap::Command;
@@ -28,8 +29,23 @@ pub(super) fn pages(app: &App) -> Vec<(String, Vec<u8>)> {
         add_section(verb, &format!("{program} {name}"), 1, &mut page);
         pages.push((format!("{name}.md"), page.into_bytes()));
     }
+    index += "\nRobot files name [kinds of components](kinds.md).\n";
+    pages.push(("kinds.md".to_owned(), kinds(app).into_bytes()));
     pages.insert(0, ("index.md".to_owned(), index.into_bytes()));
     pages
+}
+
+/// The kinds that robot files can name.
+fn kinds(app: &App) -> String {
+    let program = app.program();
+    let mut page = format!(
+        "# Component kinds\n\n`{program} run --explain KIND` shows the parameters and ports of a kind.\n\n\
+         | kind | what it does |\n| --- | --- |\n"
+    );
+    for kind in app.kind_table() {
+        page += &format!("| `{}` | {} |\n", kind.name, cell(kind.summary));
+    }
+    page
 }
 
 /// The help of a verb, then that of its subcommands one level below.
@@ -50,7 +66,10 @@ fn add_section(verb: &Command, name: &str, level: usize, page: &mut String) {
 
 fn summary(verb: &Command) -> String {
     verb.get_about()
-        .map(ToString::to_string)
-        .unwrap_or_default()
-        .replace('|', "\\|")
+        .map_or_else(String::new, |about| cell(&about.to_string()))
+}
+
+/// Text as a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
 }
