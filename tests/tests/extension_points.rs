@@ -3,6 +3,8 @@
 //! An extension is one file of its own and one row in a table. So nothing else in the repository may name it: no second
 //! list, no `match`, no help text, no document, no fuzz list. Where that does not hold yet, the files are listed as debt;
 //! a list may only get shorter.
+//!
+//! The newest example is the one that was added last, by git's history, where the examples of a point are files of one folder.
 
 use bowline_tests::peers::workspace;
 use std::collections::BTreeSet;
@@ -12,7 +14,11 @@ use std::process::Command;
 /// One way to extend Bowline, measured by its newest example.
 struct ExtensionPoint {
     what: &'static str,
-    /// How code and documents would name the example; each is searched for as a whole word.
+    /// The folder of the examples and what their files end with; none where they are in many places.
+    folder: Option<(&'static str, &'static str)>,
+    /// The example that is measured if it is among those that were added last; otherwise one of these is.
+    example: &'static str,
+    /// How code and documents would name the example, `{}`; each is searched for as a whole word.
     names: &'static [&'static str],
     /// Files and folders of the example itself, its users by design and its own document among them.
     own: &'static [&'static str],
@@ -25,6 +31,8 @@ struct ExtensionPoint {
 const EXTENSION_POINTS: &[ExtensionPoint] = &[
     ExtensionPoint {
         what: "actuation",
+        folder: None,
+        example: "hull",
         // In the simulator, and as what persons command: its set-point, its gate, its axes, its verb.
         names: &[
             "<hull",
@@ -49,8 +57,8 @@ const EXTENSION_POINTS: &[ExtensionPoint] = &[
             "crates/drivers/src/roboteq/",
             "crates/drivers/src/thrust.rs",
             "crates/operator/vectors/",
-            "fuzz/src/gate.rs",
-            "fuzz/src/roboteq.rs",
+            "fuzz/src/targets/gate.rs",
+            "fuzz/src/targets/roboteq.rs",
             "types/thrust_t.lcm",
             "docs/vessel.md",
         ],
@@ -58,7 +66,18 @@ const EXTENSION_POINTS: &[ExtensionPoint] = &[
         debt: &[],
     },
     ExtensionPoint {
+        what: "alarm",
+        folder: None,
+        example: "task_refused",
+        names: &["{}"],
+        own: &["crates/autonomy/src/helm.rs"],
+        table: None,
+        debt: &[],
+    },
+    ExtensionPoint {
         what: "component kind",
+        folder: None,
+        example: "dynamic_window",
         names: &["dynamic_window", "WindowDriver"],
         // The document compares drivers, this one among them.
         own: &[
@@ -70,6 +89,8 @@ const EXTENSION_POINTS: &[ExtensionPoint] = &[
     },
     ExtensionPoint {
         what: "doctor's check",
+        folder: Some(("crates/bowline/src/verbs/doctor/checks", "rs")),
+        example: "host",
         names: &["shared_memory", "\"shared memory\""],
         own: &["crates/bowline/src/verbs/doctor/checks/host.rs"],
         table: Some("crates/bowline/src/verbs/doctor/checks.rs"),
@@ -82,71 +103,91 @@ const EXTENSION_POINTS: &[ExtensionPoint] = &[
     },
     ExtensionPoint {
         what: "driver",
-        names: &["roboteq", "Roboteq"],
-        own: &["crates/drivers/src/roboteq", "fuzz/src/roboteq.rs"],
+        folder: Some(("crates/drivers/src", "rs")),
+        example: "roboteq",
+        names: &["{}", "{Type}"],
+        own: &["crates/drivers/src/{}", "fuzz/src/targets/{}.rs"],
         table: Some("crates/bowline/src/kinds.rs"),
-        // A row of a table in a document, and its parser's row in the list of fuzz targets.
-        debt: &["docs/devices.md", "fuzz/src/lib.rs"],
+        debt: &[],
     },
     ExtensionPoint {
         what: "fuzz target",
-        names: &["station_frames"],
-        own: &[
-            "fuzz/src/station_frames.rs",
-            "crates/station/src/fuzzing.rs",
-        ],
-        table: Some("fuzz/src/lib.rs"),
+        folder: Some(("fuzz/src/targets", "rs")),
+        example: "station_frames",
+        names: &["{}"],
+        own: &["fuzz/src/targets/{}.rs", "crates/station/src/fuzzing.rs"],
+        table: None,
         debt: &[],
     },
     ExtensionPoint {
         what: "link carrier",
-        names: &["tcp::Tcp", "struct Tcp", "`tcp`"],
-        own: &["crates/link/src/carrier/tcp.rs"],
+        folder: Some(("crates/link/src/carrier", "rs")),
+        example: "tcp",
+        names: &["{}::{Type}", "struct {Type}", "`{}`"],
+        own: &["crates/link/src/carrier/{}.rs"],
         table: Some("crates/link/src/carrier.rs"),
         debt: &[],
     },
     ExtensionPoint {
         what: "link scheduler",
-        names: &["round_robin", "RoundRobin"],
-        own: &["crates/link/src/schedule/round_robin.rs"],
+        folder: Some(("crates/link/src/schedule", "rs")),
+        example: "round_robin",
+        names: &["{}", "{Type}"],
+        own: &["crates/link/src/schedule/{}.rs"],
         table: Some("crates/link/src/schedule.rs"),
         debt: &[],
     },
     ExtensionPoint {
+        what: "map layer",
+        folder: Some(("crates/station/web/src/map", "ts")),
+        example: "leg",
+        names: &["./{}.js", "id: \"{}\""],
+        own: &["crates/station/web/src/map/{}.ts"],
+        table: Some("crates/station/web/src/map/layers.ts"),
+        debt: &[],
+    },
+    ExtensionPoint {
         what: "message type",
-        names: &["link_path_t"],
-        // The message that has it as a field, and the panel that draws it.
-        own: &[
-            "types/link_path_t.lcm",
-            "types/link_t.lcm",
-            "crates/station/web/src/panels/link.ts",
-        ],
+        folder: Some(("types", "lcm")),
+        example: "listed_alarm_t",
+        names: &["{}"],
+        // Messages that have it as a field, documents of what uses it, and the page, which imports it by its file.
+        own: &["types/", "docs/", "crates/station/web/src/"],
         table: None,
         debt: &[],
     },
     ExtensionPoint {
         what: "panel",
-        names: &["panels/metrics", "./metrics.js", "\"metrics\""],
-        own: &["crates/station/web/src/panels/metrics.ts"],
+        folder: Some(("crates/station/web/src/panels", "ts")),
+        example: "metrics",
+        names: &["panels/{}", "./{}.js", "\"{}\""],
+        own: &["crates/station/web/src/panels/{}.ts"],
         table: Some("crates/station/web/src/panels/index.ts"),
         debt: &[],
     },
     ExtensionPoint {
         what: "simulated sensor",
-        names: &["<spectrometer", "\"spectrometer\"", "spectrometer::"],
-        own: &["crates/sim/src/sensor/spectrometer.rs"],
+        folder: Some(("crates/sim/src/sensor", "rs")),
+        example: "spectrometer",
+        names: &["<{}", "\"{}\"", "{}::"],
+        own: &["crates/sim/src/sensor/{}.rs"],
         table: Some("crates/sim/src/sensor.rs"),
         debt: &[],
     },
     ExtensionPoint {
         what: "target language",
-        names: &["\"cpp\"", "cpp::", "cpp.rs", "--cpp"],
-        own: &["crates/lang/src/emit/cpp"],
+        folder: Some(("crates/lang/src/emit", "rs")),
+        example: "cpp",
+        names: &["\"{}\"", "{}::", "{}.rs", "--{}"],
+        // The document shows how code of each language is made.
+        own: &["crates/lang/src/emit/{}", "docs/messages.md"],
         table: Some("crates/lang/src/emit.rs"),
         debt: &[],
     },
     ExtensionPoint {
         what: "transport",
+        folder: Some(("crates/bus/src/transport", "rs")),
+        example: "mpudpm",
         names: &["mpudpm"],
         // Its ports without sockets, and the messages by which it agrees on them.
         own: &[
@@ -168,8 +209,10 @@ const EXTENSION_POINTS: &[ExtensionPoint] = &[
     },
     ExtensionPoint {
         what: "verb",
-        names: &["completions::", "bowline completions", "\"completions\""],
-        own: &["crates/bowline/src/verbs/completions.rs"],
+        folder: Some(("crates/bowline/src/verbs", "rs")),
+        example: "completions",
+        names: &["{}::", "bowline {}", "\"{}\""],
+        own: &["crates/bowline/src/verbs/{}", "docs/{}.md"],
         table: Some("crates/bowline/src/verbs.rs"),
         debt: &[],
     },
@@ -280,6 +323,84 @@ fn names(text: &str, name: &str) -> bool {
     })
 }
 
+impl ExtensionPoint {
+    /// Templates with the name of the example, as it is and as a type's.
+    fn filled(templates: &[&str], example: &str) -> Vec<String> {
+        let words = example.split('_').map(|word| {
+            let (first, rest) = word.split_at(word.len().min(1));
+            first.to_uppercase() + rest
+        });
+        let type_name: String = words.collect();
+        let fill = |text: &&str| text.replace("{Type}", &type_name).replace("{}", example);
+        templates.iter().map(fill).collect()
+    }
+
+    /// The newest example: that of the table if it is one of those.
+    fn measured(&self) -> String {
+        let newest = if is_shallow() { None } else { self.newest() };
+        let other = newest.and_then(|newest| {
+            let is_named = newest.contains(self.example);
+            newest.into_iter().next_back().filter(|_| !is_named)
+        });
+        other.unwrap_or_else(|| self.example.to_owned())
+    }
+
+    /// The examples that were added last, if git knows.
+    fn newest(&self) -> Option<BTreeSet<String>> {
+        let (folder, extension) = self.folder?;
+        let table = self.table.map(|table| {
+            std::fs::read_to_string(workspace().join(table)).expect("the table is there")
+        });
+        let history = git(&[
+            "log",
+            "-M",
+            "--diff-filter=A",
+            "--format=%x00",
+            "--name-only",
+            "--",
+            folder,
+        ]);
+        let example = |path: &str| {
+            let name = path.strip_prefix(folder)?.strip_prefix('/')?;
+            let name = name.strip_suffix(extension)?.strip_suffix('.')?;
+            let is_row = table.as_ref().is_none_or(|table| names(table, name));
+            let is_there = !name.contains('/') && workspace().join(path).exists();
+            (is_there && is_row).then(|| name.to_owned())
+        };
+        let commits = history.split('\0');
+        let mut added = commits.map(|paths| paths.lines().filter_map(example).collect());
+        added.find(|examples: &BTreeSet<String>| !examples.is_empty())
+    }
+}
+
+fn git(arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    let output = command.args(arguments).current_dir(workspace()).output();
+    let output = output.expect("git runs");
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("git prints text")
+}
+
+#[test]
+fn newest_examples_are_known_to_git() {
+    if is_shallow() {
+        return;
+    }
+    let found = EXTENSION_POINTS.iter().filter_map(ExtensionPoint::newest);
+    assert!(found.count() > 8, "git knows when examples were added");
+}
+
+/// Whether the history is not here; then the examples of the table are measured, and the run shows so.
+fn is_shallow() -> bool {
+    let is_shallow = git(&["rev-parse", "--is-shallow-repository"]).trim() == "true";
+    if is_shallow {
+        eprintln!(
+            "which examples are the newest is not known: `git fetch --unshallow` brings the history"
+        );
+    }
+    is_shallow
+}
+
 #[test]
 fn extension_touches_its_own_files_and_one_table() {
     let texts = texts(&workspace());
@@ -291,17 +412,21 @@ fn extension_touches_its_own_files_and_one_table() {
     let mut wrong = Vec::new();
     for point in EXTENSION_POINTS {
         let ExtensionPoint {
-            what,
-            names: words,
-            own,
-            table,
-            debt,
+            what, table, debt, ..
         } = point;
+        let example = point.measured();
+        if point.names.iter().all(|name| !name.contains('{')) && example != point.example {
+            wrong.push(format!(
+                "{what}: {example} is newer: write down how it is named"
+            ));
+        }
+        let words = ExtensionPoint::filled(point.names, &example);
+        let own = ExtensionPoint::filled(point.own, &example);
         let naming = texts
             .iter()
             .filter(|(_, text)| words.iter().any(|word| names(text, word)));
         let naming: BTreeSet<&str> = naming.map(|(path, _)| path.as_str()).collect();
-        let is_own = |path: &str| own.iter().any(|own| path.starts_with(own));
+        let is_own = |path: &str| own.iter().any(|own| path.starts_with(own.as_str()));
         if !naming.iter().any(|path| is_own(path)) {
             wrong.push(format!(
                 "{what}: no file of its own names the example {words:?}"

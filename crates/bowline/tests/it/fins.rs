@@ -120,7 +120,6 @@ impl Actuation for Fins {
 
 const GATE: Kind = Kind::of::<GateComponent<Fins>>("gate_fins", "Decides what may move a torpedo.");
 
-/// The row.
 /// The rows of a program that simulates it.
 #[derive(Debug)]
 struct Torpedo;
@@ -129,6 +128,7 @@ impl Tables for Torpedo {
     const ACTUATIONS: &'static [ActuationKind] = &[FINS];
 }
 
+/// The row.
 const FINS: ActuationKind = ActuationKind {
     needs: "a <propeller>",
     elements: &[],

@@ -16,7 +16,7 @@ import { PresenceComponent } from "../src/generated/bowline/presence_component_t
 import { PresencePort } from "../src/generated/bowline/presence_port_t.js";
 import { Waypoint } from "../src/generated/bowline/waypoint_t.js";
 import { Controls } from "../src/input/hands.js";
-import { lanes } from "../src/map/lines.js";
+import { lanes } from "../src/map/lanes.js";
 import { experiment } from "../src/panels/experiment.js";
 import { link } from "../src/panels/link.js";
 import { map } from "../src/panels/map.js";

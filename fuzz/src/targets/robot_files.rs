@@ -21,7 +21,7 @@ pub(crate) fn run(bytes: &[u8]) {
     };
     let loader = Loader {
         kinds: KINDS,
-        types: &|_| Ok(Catalog::new(Schemas::default())),
+        types: &|_| Ok(Catalog::new(Schemas::default(), bowline_msgs::SCHEMA)),
         search_path: &[],
         here: None,
         presets: &[],

@@ -1,4 +1,4 @@
-/** Lines that show where a vehicle means to go, each a layer with its own look. What is not sent any more is drawn as doubtful. */
+/** What layers of a line have in common: they show where a vehicle is to go, and a line that is not sent any more as doubtful. */
 
 import Feature from "ol/Feature";
 import { LineString, MultiPoint } from "ol/geom";
@@ -6,16 +6,14 @@ import VectorLayer from "ol/layer/Vector";
 import VectorSource from "ol/source/Vector";
 import { Style } from "ol/style";
 import type { MessageType } from "../generated/bowline.js";
-import { Guidance } from "../generated/bowline/guidance_t.js";
 import { Path } from "../generated/bowline/path_t.js";
-import { Plan } from "../generated/bowline/plan_t.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
 import { ring, stroke } from "./drawing.js";
 import type { Layer, LayerContext, LayerKind } from "./layer.js";
 
 /** A line: the channel that it is of, and how it is read and drawn. */
-interface Line {
+export interface Line {
     readonly id: string;
     readonly type: MessageType<unknown>;
     readonly channel: (view: VehicleView) => Channel | undefined;
@@ -73,54 +71,11 @@ class LineLayer implements Layer {
     }
 }
 
-function layer(line: Line): LayerKind {
+export function lineLayer(line: Line): LayerKind {
     const { id, type } = line;
     return { id, types: [type], sides: ["belief"], make: (context) => new LineLayer(context, line) };
 }
 
-const waypoints = (channel: Channel): (readonly number[])[] | undefined =>
+/** The places of a path. */
+export const waypoints = (channel: Channel): (readonly number[])[] | undefined =>
     channel.as(Path)?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]);
-
-/** Both ends of the leg that is followed; undefined if none is. */
-const ends = (channel: Channel): number[][] | undefined => {
-    const guidance = channel.as(Guidance);
-    return guidance?.kind === Guidance.LEG ? [[...guidance.from_m], [...guidance.to_m]] : undefined;
-};
-
-export const plan: LayerKind = layer({
-    id: "plan",
-    type: Plan,
-    channel: (view) => view.find(Plan, "plan"),
-    of: (it) => it.as(Plan),
-    points: (it) => it.as(Plan)?.states.map((state) => [state[0] ?? 0, state[1] ?? 0]),
-    style: () => new Style({ stroke: stroke("--plan", 2.25, [8, 5]) }),
-});
-
-export const lanes: LayerKind = layer({
-    id: "lanes",
-    type: Path,
-    channel: (view) => view.channel("helm.plan"),
-    of: (it) => it.as(Path),
-    points: waypoints,
-    style: () => new Style({ stroke: stroke("--lane", 1.5) }),
-});
-
-export const goals: LayerKind = layer({
-    id: "goals",
-    type: Path,
-    channel: (view) => view.channel("goals"),
-    of: (it) => it.as(Path),
-    points: waypoints,
-    style: () => new Style({ image: ring("--plan") }),
-    isLoose: true,
-});
-
-export const leg: LayerKind = layer({
-    id: "leg",
-    type: Guidance,
-    channel: (view) => view.find(Guidance, "helm.guidance"),
-    // The same leg is sent again and again.
-    of: (it) => ends(it)?.join(" "),
-    points: ends,
-    style: () => new Style({ stroke: stroke("--leg", 3) }),
-});
