@@ -275,7 +275,6 @@ const COMPONENT_NEEDS: &[&str] = &[
     "serde_core",
     "serde_json",
     "serde_spanned",
-    "strsim",
     "syn",
     "thiserror",
     "thiserror-impl",
