@@ -39,7 +39,6 @@ mod entry;
 pub mod eventlog;
 pub mod fingerprint;
 #[rustfmt::skip]
-#[expect(clippy::doc_markdown, reason = "comments in types/ are plain text")]
 #[expect(dead_code, unreachable_pub, reason = "generated modules are public; what is used of this one is in `messages`")]
 mod generated;
 #[cfg(feature = "json")]
