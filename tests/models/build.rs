@@ -88,8 +88,10 @@ impl Sources {
                 _ => write(&self.bus, &file, &file, |text| text)?,
             }
         }
-        let transport = format!("transport/{TRANSPORT}.rs");
-        write(&self.bus, &transport, &transport, |text| text)?;
+        for module in [TRANSPORT, "slot"] {
+            let file = format!("transport/{module}.rs");
+            write(&self.bus, &file, &file, |text| text)?;
+        }
         for file in ["promises.rs", "promises/network.rs"] {
             write(&self.here, file, file, |text| text)?;
         }

@@ -68,6 +68,10 @@ pub const PROMISES: &[(&str, fn())] = &[
         nothing_is_routed_to_a_subscription_that_ended,
     ),
     (
+        "transport_is_left_with_all_subscriptions",
+        transport_is_left_with_all_subscriptions,
+    ),
+    (
         "a_look_takes_what_the_network_holds",
         a_look_takes_what_the_network_holds,
     ),
@@ -341,6 +345,18 @@ fn nothing_is_routed_to_a_subscription_that_ended() {
         "what waited is dropped, and nothing follows"
     );
     assert!(unwanted >= 1, "nobody wanted what was published last");
+}
+
+fn transport_is_left_with_all_subscriptions() {
+    let (bus, network) = Network::default().open();
+    let subscribe = |pattern: &'static str| {
+        let bus = bus.clone();
+        thread::spawn(move || bus.events(pattern).expect("the model refuses nothing"))
+    };
+    let inboxes = join([subscribe("A"), subscribe("B")]);
+    let n_wanted = network.n_wanted();
+    drop((inboxes, bus));
+    assert_eq!(n_wanted, 2, "two subscriptions are there");
 }
 
 fn a_look_takes_what_the_network_holds() {

@@ -28,7 +28,8 @@ pub(super) static BOWLINE_SHM: System = System {
     name: "bowline shm",
     worker: &["bowline", "bench-worker", "bowline"],
     folder: "release",
-    address: "shm://bench",
+    // As the peers do.
+    address: "shm://bench?wait=1s",
 };
 
 pub(super) static LCM: System = System {

@@ -12,7 +12,7 @@ use crate::queue::{Queue, QueueCounts};
 use crate::router::{Inlet, Router};
 use crate::schemes::{Capability, Scheme, Schemes};
 use crate::subscription::{Received, RecvMessageError, Subscription};
-use crate::transport::{ListenError, OpenError, Outgoing, SendError, Transport};
+use crate::transport::{Lending, ListenError, OpenError, Outgoing, SendError, Transport};
 use crate::url::{BadUrl, DEFAULT_URL, Url};
 use bowline_wire::datagram::{ChannelError, check_channel};
 use bowline_wire::schema::{TypeId, TypeSet};
@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) transport: Arc<dyn Transport>,
     /// Of a transport whose senders hand in by themselves: where they do.
     attached: OnceLock<()>,
+    /// Held while the transport learns of subscriptions, so that what it learns last is how they are.
+    wanting: Mutex<()>,
     pub(crate) router: Arc<Router>,
     pub(crate) pump: Arc<Pump>,
     callbacks: OnceLock<Callbacks>,
@@ -131,6 +133,7 @@ impl Bus {
             row,
             transport,
             attached: OnceLock::new(),
+            wanting: Mutex::default(),
             router,
             pump: Arc::new(pump),
             callbacks: OnceLock::new(),
@@ -167,6 +170,11 @@ impl Bus {
             // It keeps payloads, so this one gets memory of its own.
             return self.publish_shared(channel, &Bytes::from(message.encode()?));
         }
+        if self.shared.batcher.is_none()
+            && let Some(lending) = self.shared.transport.lending()
+        {
+            return self.publish_written(lending, channel, message);
+        }
         SCRATCH.with_borrow_mut(|scratch| {
             let payload = message.encode_into(scratch)?;
             let published = self.publish_bytes(channel, payload);
@@ -176,6 +184,27 @@ impl Bus {
             }
             published
         })
+    }
+
+    /// Encodes a message where the transport wants it.
+    fn publish_written<M: Message>(
+        &self,
+        lending: &dyn Lending,
+        channel: &str,
+        message: &M,
+    ) -> Result<(), PublishError> {
+        check_channel(channel)?;
+        let size = message.encoded_size()?;
+        let shared = &*self.shared;
+        shared.announcer.announce(&*shared.transport);
+        let mut encoded = Ok(size);
+        let sent = lending.send_written(channel, size, &mut |memory| {
+            encoded = message.encode_to_slice(memory);
+            encoded.is_ok()
+        });
+        encoded?;
+        shared.tallies.published(1, size as u64, sent.is_ok());
+        sent.map_err(PublishError::Send)
     }
 
     /// Has what is published as bytes on `channel` described on [`SCHEMA_CHANNEL`](crate::SCHEMA_CHANNEL), as
@@ -203,11 +232,12 @@ impl Bus {
     /// # Errors
     /// When the channel's name cannot be sent, or the transport refuses.
     pub fn publish_bytes(&self, channel: &str, payload: &[u8]) -> Result<(), PublishError> {
-        self.publish_one(Outgoing {
+        check_channel(channel)?;
+        self.send(&[Outgoing {
             channel,
             payload,
             shared: None,
-        })
+        }])
     }
 
     /// Publishes bytes that are shared already. Transports within the process pass them on without a copy.
@@ -215,11 +245,12 @@ impl Bus {
     /// # Errors
     /// When the channel's name cannot be sent, or the transport refuses.
     pub fn publish_shared(&self, channel: &str, payload: &Bytes) -> Result<(), PublishError> {
-        self.publish_one(Outgoing {
+        check_channel(channel)?;
+        self.send(&[Outgoing {
             channel,
             payload,
             shared: Some(payload),
-        })
+        }])
     }
 
     /// Publishes several payloads on one channel, in as few calls into the system as it takes.
@@ -249,23 +280,16 @@ impl Bus {
         Cork::new(self)
     }
 
-    fn publish_one(&self, message: Outgoing<'_>) -> Result<(), PublishError> {
-        check_channel(message.channel)?;
-        match &self.shared.batcher {
-            Some(batcher) => {
-                self.shared.announcer.announce(&*self.shared.transport);
-                batcher.add(&message).map_err(PublishError::Send)
-            }
-            None => self.send(&[message]),
-        }
-    }
-
-    /// Sends messages now, with the descriptions of types that are due. Channels were checked.
+    /// Sends messages, with the descriptions of types that are due. Channels were checked. One that is alone waits for
+    /// others where the URL asks for it.
     pub(crate) fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
         let shared = &*self.shared;
         shared.announcer.announce(&*shared.transport);
+        if let (Some(batcher), [message]) = (&shared.batcher, messages) {
+            return batcher.add(message).map_err(PublishError::Send);
+        }
         let sent = shared.transport.send(messages);
-        shared.tallies.published(messages, sent.is_ok());
+        shared.tallies.published_all(messages, sent.is_ok());
         sent.map_err(PublishError::Send)
     }
 
@@ -465,6 +489,7 @@ impl Shared {
             self.attached.get_or_init(|| direct.attach(inlet()));
         }
         if let Some(selective) = self.transport.selective() {
+            let _wanting = self.wanting.lock().unwrap_or_else(PoisonError::into_inner);
             selective.want(&self.router.interest(), &mut inlet())?;
         }
         self.pump.interrupt();
@@ -491,16 +516,16 @@ impl Drop for Shared {
 }
 
 impl Tallies {
-    pub(crate) fn published(&self, messages: &[Outgoing<'_>], is_sent: bool) {
-        let count = messages.len() as u64;
+    pub(crate) fn published_all(&self, messages: &[Outgoing<'_>], is_sent: bool) {
+        let sizes = messages.iter().map(|message| message.payload.len() as u64);
+        self.published(messages.len() as u64, sizes.sum(), is_sent);
+    }
+
+    fn published(&self, count: u64, bytes: u64, is_sent: bool) {
         if !is_sent {
             self.publish_failures.fetch_add(count, Ordering::Relaxed);
             return;
         }
-        let bytes = messages
-            .iter()
-            .map(|message| message.payload.len() as u64)
-            .sum();
         self.published.fetch_add(count, Ordering::Relaxed);
         self.published_bytes.fetch_add(bytes, Ordering::Relaxed);
     }

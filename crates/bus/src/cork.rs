@@ -220,7 +220,7 @@ impl BatcherCore {
     fn flush(&self, state: &mut BatcherState) -> Result<(), SendError> {
         state.collected.drain(|messages| {
             let sent = self.transport.send(messages);
-            self.tallies.published(messages, sent.is_ok());
+            self.tallies.published_all(messages, sent.is_ok());
             sent
         })
     }

@@ -5,7 +5,7 @@ use crate::clock::{Deadline, Reader};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
-use crate::queue::{ForAll, ForEach, Queue, QueueCounts, SubscriptionId};
+use crate::queue::{ForAll, ForEach, Noting, Queue, QueueCounts, SubscriptionId, Take};
 use crate::sys::Flag;
 use crate::transport::{ListenError, ReceiveError};
 use std::io;
@@ -101,7 +101,7 @@ impl Inbox {
     /// When nothing more will come, or the system refuses.
     pub fn recv(&self) -> Result<(SubscriptionId, Event), RecvError> {
         loop {
-            if let Some(event) = self.next(Deadline::Never)? {
+            if let Some(event) = self.next(&mut ForEach, Deadline::Never)? {
                 return Ok(event);
             }
         }
@@ -115,7 +115,22 @@ impl Inbox {
         &self,
         timeout: Duration,
     ) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
-        self.next(Deadline::after(timeout))
+        self.next(&mut ForEach, Deadline::after(timeout))
+    }
+
+    /// [`recv_timeout`](Self::recv_timeout) that calls `on_empty` with each look that finds nothing: before it waits,
+    /// and when the time is over.
+    ///
+    /// What comes afterwards cannot have waited from before that moment, whatever the date on it.
+    ///
+    /// # Errors
+    /// When nothing more will come, or the system refuses.
+    pub fn recv_noting(
+        &self,
+        timeout: Duration,
+        on_empty: impl FnMut(),
+    ) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
+        self.next(&mut Noting(on_empty), Deadline::after(timeout))
     }
 
     /// The next event if it is there already.
@@ -123,7 +138,7 @@ impl Inbox {
     /// # Errors
     /// When nothing more will come, or the system refuses.
     pub fn try_recv(&self) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
-        self.next(Deadline::Now)
+        self.next(&mut ForEach, Deadline::Now)
     }
 
     /// Waits for the next event, and takes it for all subscriptions of the inbox that have it in their queues. They are
@@ -139,10 +154,7 @@ impl Inbox {
         wanted_by: &mut Vec<SubscriptionId>,
     ) -> Result<Option<Event>, RecvError> {
         let deadline = timeout.map_or(Deadline::Never, Deadline::after);
-        let pump = &self.bus.shared.pump;
-        let mut take = ForAll(wanted_by);
-        let next = pump.next(&self.mailbox, &mut take, deadline, Reader::Subscriber);
-        next.map_err(RecvError)
+        self.next(&mut ForAll(wanted_by), deadline)
     }
 
     /// Moves what the transport holds into the queues, so that [`queue_counts`](Self::queue_counts) counts it too.
@@ -161,9 +173,13 @@ impl Inbox {
         self.bus.shared.pump.interrupt();
     }
 
-    fn next(&self, deadline: Deadline) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
+    fn next<T: Take>(
+        &self,
+        take: &mut T,
+        deadline: Deadline,
+    ) -> Result<Option<T::Item>, RecvError> {
         let pump = &self.bus.shared.pump;
-        let next = pump.next(&self.mailbox, &mut ForEach, deadline, Reader::Subscriber);
+        let next = pump.next(&self.mailbox, take, deadline, Reader::Subscriber);
         next.map_err(RecvError)
     }
 

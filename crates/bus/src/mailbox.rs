@@ -4,7 +4,7 @@ use crate::clock::Deadline;
 use crate::event::Event;
 use crate::queue::{Backlog, Offer, Patience, Queue, QueueCounts, SubscriptionId, Take};
 use crate::sys::Flag;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -18,6 +18,8 @@ pub(crate) struct Mailbox {
     room: Condvar,
     /// The state of the backlog, to be read without the lock.
     is_exact: AtomicBool,
+    /// Something waits, or the end has come; to be read without the lock.
+    is_occupied: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -48,11 +50,13 @@ pub(crate) enum End {
 }
 
 impl Mailbox {
-    pub(crate) fn open(&self, id: SubscriptionId, queue: Queue) {
+    /// Opens a subscription's lane; returns the count of events that go past it to a reader.
+    pub(crate) fn open(&self, id: SubscriptionId, queue: Queue) -> Arc<AtomicU64> {
         let mut state = self.lock();
-        state.backlog.open(id, queue);
+        let passed = state.backlog.open(id, queue);
         self.is_exact
             .store(state.backlog.is_exact(), Ordering::Relaxed);
+        passed
     }
 
     /// Forgets a subscription and what waits for it; returns what it had dropped.
@@ -62,7 +66,7 @@ impl Mailbox {
         state.backlog.close(id);
         self.is_exact
             .store(state.backlog.is_exact(), Ordering::Relaxed);
-        state.lower_flag_if_empty();
+        self.settle(&state);
         self.room.notify_all();
         counts
     }
@@ -83,7 +87,7 @@ impl Mailbox {
     pub(crate) fn end(&self, end: End) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
-        let waker = state.tell();
+        let waker = self.occupy(&mut state);
         drop(state);
         self.changed.notify_all();
         self.room.notify_all();
@@ -95,6 +99,12 @@ impl Mailbox {
     /// Whether the transport should be read out before anything is taken.
     pub(crate) fn is_exact(&self) -> bool {
         self.is_exact.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is nothing to take, neither an event nor the end. For the thread that delivers it is certain;
+    /// for others it may have changed already.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.is_occupied.load(Ordering::Acquire)
     }
 
     /// Why nothing more will come, if that is so.
@@ -109,7 +119,11 @@ impl Mailbox {
             let was_empty = state.backlog.is_empty();
             match state.backlog.offer(ids, event, patience) {
                 Offer::Queued => {
-                    break if was_empty { state.tell() } else { None };
+                    break if was_empty {
+                        self.occupy(&mut state)
+                    } else {
+                        None
+                    };
                 }
                 Offer::Full(returned) if state.end.is_none() => {
                     event = returned;
@@ -138,17 +152,11 @@ impl Mailbox {
     pub(crate) fn take<T: Take>(&self, take: &mut T) -> Taken<T::Item> {
         let mut state = self.lock();
         let taken = take.take_from(&mut state.backlog);
-        state.lower_flag_if_empty();
+        self.settle(&state);
         if state.n_writers_waiting > 0 {
             self.room.notify_all();
         }
         taken.map_or(Taken::Nothing(state.end), Taken::Item)
-    }
-
-    /// Counts an event that goes past the queue to the reader, which is about to take it; `false` where it has to
-    /// queue.
-    pub(crate) fn pass_by(&self, id: SubscriptionId) -> bool {
-        self.lock().backlog.pass_by(id)
     }
 
     /// Waits until something came, a nudge, the end, or the deadline.
@@ -192,7 +200,7 @@ impl Mailbox {
             return Ok(Arc::clone(flag));
         }
         let flag = Arc::new(Flag::new()?);
-        if !state.backlog.is_empty() || state.end.is_some() {
+        if !state.is_idle() {
             flag.raise();
         }
         state.flag = Some(Arc::clone(&flag));
@@ -203,13 +211,35 @@ impl Mailbox {
     /// Has `waker` woken when something comes, unless something is there already.
     pub(crate) fn wake_later(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
-        if !state.backlog.is_empty() || state.end.is_some() {
+        if !state.is_idle() {
             return false;
         }
         let former = state.waker.replace(waker.clone());
         drop(state);
         drop(former);
         true
+    }
+
+    /// There is something to take. A waker is for the caller to wake once the lock is gone: it may run or drop
+    /// anything, such as the inbox of this mailbox.
+    #[must_use]
+    fn occupy(&self, state: &mut State) -> Option<Waker> {
+        self.is_occupied.store(true, Ordering::Release);
+        if let Some(flag) = &state.flag {
+            flag.raise();
+        }
+        state.waker.take()
+    }
+
+    /// There may be nothing to take any more.
+    fn settle(&self, state: &State) {
+        if !state.is_idle() {
+            return;
+        }
+        self.is_occupied.store(false, Ordering::Release);
+        if let Some(flag) = &state.flag {
+            flag.lower();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -219,22 +249,7 @@ impl Mailbox {
 }
 
 impl State {
-    /// Raises the flag. A waker is for the caller to wake once the lock is gone: it may run or drop anything, such as
-    /// the inbox of this mailbox.
-    #[must_use]
-    fn tell(&mut self) -> Option<Waker> {
-        if let Some(flag) = &self.flag {
-            flag.raise();
-        }
-        self.waker.take()
-    }
-
-    fn lower_flag_if_empty(&self) {
-        if let Some(flag) = &self.flag
-            && self.backlog.is_empty()
-            && self.end.is_none()
-        {
-            flag.lower();
-        }
+    fn is_idle(&self) -> bool {
+        self.backlog.is_empty() && self.end.is_none()
     }
 }

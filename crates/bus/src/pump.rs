@@ -110,22 +110,30 @@ impl Pump {
         // Without time the transport is read all the same, so the deadline counts only after a look at it.
         let mut has_looked = false;
         loop {
-            match mailbox.take(take) {
-                Taken::Item(item) => return Ok(Some(item)),
-                Taken::Nothing(Some(End::Closed)) => return Err(ReceiveError::Closed),
-                Taken::Nothing(Some(End::Exhausted)) => return Err(ReceiveError::End),
-                Taken::Nothing(None) => {}
+            if !mailbox.is_idle() {
+                match mailbox.take(take) {
+                    Taken::Item(item) => return Ok(Some(item)),
+                    Taken::Nothing(Some(End::Closed)) => return Err(ReceiveError::Closed),
+                    Taken::Nothing(Some(End::Exhausted)) => return Err(ReceiveError::End),
+                    Taken::Nothing(None) => {}
+                }
             }
-            if has_looked && deadline.has_passed() {
-                return Ok(None);
+            if has_looked {
+                take.note_empty();
+                if deadline.has_passed() {
+                    return Ok(None);
+                }
             }
-            has_looked = true;
-            if self.is_direct {
-                mailbox.wait(deadline);
-                continue;
-            }
+            let is_first_look = T::LOOKS_FIRST && !has_looked;
+            let deadline = if is_first_look {
+                Deadline::Now
+            } else {
+                deadline
+            };
             match seat.lead() {
-                Lead::Held(inlet) => {
+                // The leader before us may have delivered to us since we looked. From here on only we deliver.
+                Some(_) if !mailbox.is_idle() => continue,
+                Some(inlet) => {
                     if !mailbox.is_exact() {
                         inlet.reserve_for(mailbox);
                     }
@@ -135,10 +143,9 @@ impl Pump {
                     }
                     outcome?;
                 }
-                // The leader before us may have delivered to us since we looked.
-                Lead::Taken => has_looked = false,
-                Lead::Others => mailbox.wait(deadline),
+                None => mailbox.wait(deadline),
             }
+            has_looked = true;
         }
     }
 
@@ -153,10 +160,8 @@ impl Pump {
             if buffered.is_some_and(|buffered| !buffered.holds_unread()) {
                 break;
             }
-            let inlet = match seat.lead() {
-                Lead::Held(inlet) => inlet,
-                Lead::Taken => continue,
-                Lead::Others => break,
+            let Some(inlet) = seat.lead() else {
+                break;
             };
             let before = inlet.n_handed_in();
             self.read(inlet, Deadline::Now, Reader::Subscriber)?;
@@ -358,16 +363,6 @@ impl State {
     }
 }
 
-/// Who reads the transport.
-enum Lead<'a> {
-    /// We do, and have.
-    Held(&'a mut Inlet),
-    /// We do, from now on.
-    Taken,
-    /// Another thread.
-    Others,
-}
-
 /// A thread's place among those who wait. Leaving it passes the lead on.
 struct Seat<'a> {
     pump: &'a Pump,
@@ -387,22 +382,19 @@ impl<'a> Seat<'a> {
         }
     }
 
-    /// Takes the lead if it is free; otherwise queues up for it.
-    fn lead(&mut self) -> Lead<'_> {
-        if self.inlet.is_none() {
+    /// The lead, ours or free; otherwise queues up for it. There is none where senders hand in by themselves.
+    fn lead(&mut self) -> Option<&mut Inlet> {
+        if self.inlet.is_none() && !self.pump.is_direct {
             let mut state = self.pump.lock();
-            let Some(inlet) = state.inlet.take() else {
-                if !self.is_waiting {
-                    self.is_waiting = true;
-                    state.waiting.push(Arc::clone(self.mailbox));
-                }
-                return Lead::Others;
-            };
-            self.wait_no_more(&mut state);
-            self.inlet = Some(inlet);
-            return Lead::Taken;
+            self.inlet = state.inlet.take();
+            if self.inlet.is_some() {
+                self.wait_no_more(&mut state);
+            } else if !self.is_waiting {
+                self.is_waiting = true;
+                state.waiting.push(Arc::clone(self.mailbox));
+            }
         }
-        self.inlet.as_mut().map_or(Lead::Others, Lead::Held)
+        self.inlet.as_mut()
     }
 
     fn wait_no_more(&mut self, state: &mut State) {

@@ -6,6 +6,8 @@
 use crate::event::Event;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many messages wait for a subscriber, and which are dropped when there are more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +152,8 @@ struct Lane {
     id: SubscriptionId,
     config: Queue,
     counts: QueueCounts,
+    /// Events that went past it to the reader that waited for them, counted by the one that delivers.
+    passed: Arc<AtomicU64>,
     events: VecDeque<Waiting>,
 }
 
@@ -188,6 +192,11 @@ pub(crate) enum Patience {
 /// A way to take events out of a backlog.
 pub(crate) trait Take {
     type Item;
+    /// Whether to look at what is there, without waiting, before anything is waited for.
+    const LOOKS_FIRST: bool = false;
+
+    /// A look found nothing.
+    fn note_empty(&mut self) {}
 
     /// The oldest event that waits.
     fn take_from(&mut self, backlog: &mut Backlog) -> Option<Self::Item>;
@@ -206,6 +215,27 @@ impl Take for ForEach {
     fn take_from(&mut self, backlog: &mut Backlog) -> Option<Self::Item> {
         let (id, waiting) = backlog.pop_waiting()?;
         Some((id, waiting.event))
+    }
+
+    fn accept(&mut self, id: SubscriptionId, event: Event) -> Self::Item {
+        (id, event)
+    }
+}
+
+/// The same, and reports each look that finds nothing.
+#[derive(Debug)]
+pub(crate) struct Noting<F>(pub(crate) F);
+
+impl<F: FnMut()> Take for Noting<F> {
+    type Item = (SubscriptionId, Event);
+    const LOOKS_FIRST: bool = true;
+
+    fn note_empty(&mut self) {
+        (self.0)();
+    }
+
+    fn take_from(&mut self, backlog: &mut Backlog) -> Option<Self::Item> {
+        ForEach.take_from(backlog)
     }
 
     fn accept(&mut self, id: SubscriptionId, event: Event) -> Self::Item {
@@ -232,14 +262,17 @@ impl Take for ForAll<'_> {
 }
 
 impl Backlog {
-    /// Ids must rise.
-    pub(crate) fn open(&mut self, id: SubscriptionId, config: Queue) {
+    /// Ids must rise. Returns the count of events that go past the lane to a reader.
+    pub(crate) fn open(&mut self, id: SubscriptionId, config: Queue) -> Arc<AtomicU64> {
+        let passed = Arc::<AtomicU64>::default();
         self.lanes.push(Lane {
             id,
             config,
             counts: QueueCounts::default(),
+            passed: Arc::clone(&passed),
             events: VecDeque::new(),
         });
+        passed
     }
 
     pub(crate) fn close(&mut self, id: SubscriptionId) {
@@ -254,25 +287,11 @@ impl Backlog {
     }
 
     pub(crate) fn counts(&mut self, id: SubscriptionId) -> QueueCounts {
-        self.lane(id).map(|lane| lane.counts).unwrap_or_default()
+        self.lane(id).map(Lane::all_counts).unwrap_or_default()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.order.is_empty()
-    }
-
-    /// Counts an event that goes past the queue; only when nothing waits, and the subscription is there.
-    pub(crate) fn pass_by(&mut self, id: SubscriptionId) -> bool {
-        if !self.is_empty() {
-            return false;
-        }
-        match self.lane(id) {
-            Some(lane) => {
-                lane.counts.queued += 1;
-                true
-            }
-            None => false,
-        }
     }
 
     /// Whether the transport should be read out before anything is taken.
@@ -370,6 +389,13 @@ impl Backlog {
 }
 
 impl Lane {
+    fn all_counts(&mut self) -> QueueCounts {
+        QueueCounts {
+            queued: self.counts.queued + self.passed.load(Ordering::Relaxed),
+            ..self.counts
+        }
+    }
+
     /// Whether a publisher has to wait until there is room.
     fn must_wait(&self, size: usize, patience: Patience) -> bool {
         let waits = match patience {

@@ -47,16 +47,26 @@ struct Subscribed {
     id: SubscriptionId,
     pattern: Pattern,
     mailbox: Arc<Mailbox>,
+    passed: Arc<AtomicU64>,
 }
 
 /// Who wants a channel.
 #[derive(Debug)]
 pub(crate) struct Route {
     channel: Channel,
-    /// Each mailbox once, with all its subscriptions that match.
-    targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)>,
+    /// Each mailbox once.
+    targets: Vec<Target>,
     /// Whether its messages ask for descriptions of types.
     is_request: bool,
+}
+
+#[derive(Debug)]
+struct Target {
+    mailbox: Arc<Mailbox>,
+    /// All its subscriptions that match.
+    ids: Vec<SubscriptionId>,
+    /// Of the first of them: events that went past its queue.
+    passed: Arc<AtomicU64>,
 }
 
 /// What a bus wants from its transport now.
@@ -100,11 +110,11 @@ impl Router {
         let mut table = self.write();
         table.next_id += 1;
         let id = SubscriptionId(table.next_id);
-        mailbox.open(id, queue);
         table.subscriptions.push(Subscribed {
             id,
             pattern,
             mailbox: Arc::clone(mailbox),
+            passed: mailbox.open(id, queue),
         });
         self.forget_routes(&mut table);
         id
@@ -221,11 +231,16 @@ impl Table {
             .subscriptions
             .iter()
             .filter(|entry| entry.pattern.matches(channel));
-        let mut targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)> = Vec::new();
-        for Subscribed { id, mailbox, .. } in wanting {
-            match targets.iter_mut().find(|(of, _)| Arc::ptr_eq(of, mailbox)) {
-                Some((_, ids)) => ids.push(*id),
-                None => targets.push((Arc::clone(mailbox), vec![*id])),
+        let mut targets: Vec<Target> = Vec::new();
+        for entry in wanting {
+            let is_same = |target: &&mut Target| Arc::ptr_eq(&target.mailbox, &entry.mailbox);
+            match targets.iter_mut().find(is_same) {
+                Some(target) => target.ids.push(entry.id),
+                None => targets.push(Target {
+                    mailbox: Arc::clone(&entry.mailbox),
+                    ids: vec![entry.id],
+                    passed: Arc::clone(&entry.passed),
+                }),
             }
         }
         Route {
@@ -333,7 +348,7 @@ impl Inlet {
         if route.is_request {
             router.announcer.ask();
         }
-        let Some(((target, ids), others)) = route.targets.split_last() else {
+        let Some((target, others)) = route.targets.split_last() else {
             if !route.is_request {
                 router.unwanted.fetch_add(1, Ordering::Relaxed);
             }
@@ -347,16 +362,23 @@ impl Inlet {
         router.received.fetch_add(1, Ordering::Relaxed);
         let size = event.payload.len() as u64;
         router.received_bytes.fetch_add(size, Ordering::Relaxed);
-        for (mailbox, ids) in others {
+        for Target { mailbox, ids, .. } in others {
             mailbox.put(ids, event.clone(), patience);
         }
+        let Target {
+            mailbox,
+            ids,
+            passed,
+        } = target;
         match **ids {
-            [id] if *reader == Some(Arc::as_ptr(target).addr()) && target.pass_by(id) => {
+            // Nothing else puts anything there while its reader waits here.
+            [id] if *reader == Some(Arc::as_ptr(mailbox).addr()) && mailbox.is_idle() => {
                 // One is enough: the next finds its place in the queue.
                 *reader = None;
+                passed.fetch_add(1, Ordering::Relaxed);
                 *reserved = Some((id, event));
             }
-            _ => target.put(ids, event, patience),
+            _ => mailbox.put(ids, event, patience),
         }
         true
     }
@@ -376,4 +398,47 @@ fn last_route<'a>(
     }
     let (_, route) = last.get_or_insert_with(|| (generation, router.route(channel)));
     route
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Sender;
+
+    fn deliver(inlet: &mut Inlet, channel: &str) {
+        let arrival = Arrival {
+            received_ns: 0,
+            sender: Sender::Process,
+            sequence: None,
+        };
+        inlet.deliver(channel, Body::Borrowed(b"x"), arrival);
+    }
+
+    #[test]
+    fn event_for_one_subscription_waits_behind_one_for_two() {
+        let router = Arc::new(Router::new(Arc::new(Announcer::new(false))));
+        let mailbox = Arc::<Mailbox>::default();
+        for pattern in [Pattern::exact("A"), Pattern::new(".*").unwrap()] {
+            router.subscribe(pattern, Queue::default(), &mailbox);
+        }
+        let mut inlet = Inlet::new(router);
+        inlet.reserve_for(&mailbox);
+        deliver(&mut inlet, "A");
+        deliver(&mut inlet, "B");
+        assert!(inlet.take_reserved().is_none(), "the first one waits");
+    }
+
+    #[test]
+    fn event_that_passes_the_queue_is_counted_as_queued() {
+        let router = Arc::new(Router::new(Arc::new(Announcer::new(false))));
+        let mailbox = Arc::<Mailbox>::default();
+        let id = router.subscribe(Pattern::exact("A"), Queue::default(), &mailbox);
+        let mut inlet = Inlet::new(router);
+        inlet.reserve_for(&mailbox);
+        deliver(&mut inlet, "A");
+        deliver(&mut inlet, "A");
+        let (reserved, _) = inlet.take_reserved().expect("it went past");
+        let counts = mailbox.counts(id);
+        assert_eq!((reserved, counts.queued, counts.waiting), (id, 2, 1));
+    }
 }

@@ -8,6 +8,7 @@ pub mod memq;
 pub mod mpudpm;
 #[cfg(feature = "shm")]
 pub mod shm;
+mod slot;
 pub mod tcpq;
 pub mod udpm;
 
@@ -57,6 +58,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
     fn observed(&self) -> Option<&dyn Observed> {
         None
     }
+
+    /// For a transport whose memory messages can be encoded into. To others they are handed encoded.
+    fn lending(&self) -> Option<&dyn Lending> {
+        None
+    }
 }
 
 /// A transport that filters by subscriptions.
@@ -103,6 +109,21 @@ pub trait Observed {
     fn senders(&self) -> Vec<SenderCounts> {
         Vec::new()
     }
+}
+
+/// A transport whose memory messages can be encoded into.
+pub trait Lending {
+    /// Sends a message of `size` bytes, which `write` puts where they are to be. If that returns that it could not,
+    /// nothing is sent.
+    ///
+    /// # Errors
+    /// When the message could not be handed over.
+    fn send_written(
+        &self,
+        channel: &str,
+        size: usize,
+        write: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), SendError>;
 }
 
 /// How long a receive buffer of a usual size holds usual traffic.

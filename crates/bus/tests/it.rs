@@ -14,6 +14,8 @@ mod file;
 mod folder;
 #[path = "it/hub.rs"]
 mod hub;
+#[path = "it/lend.rs"]
+mod lend;
 #[path = "it/queues.rs"]
 mod queues;
 #[cfg(feature = "shm")]

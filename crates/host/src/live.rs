@@ -212,13 +212,13 @@ impl Live {
     }
 
     fn take(&mut self, timeout: Duration) -> Result<Option<Event>, LiveError> {
-        let mut taken = self.inbox.try_recv()?;
-        if taken.is_none() {
-            self.empty_at = self.clock.now();
-            if !timeout.is_zero() {
-                taken = self.inbox.recv_timeout(timeout)?;
-            }
-        }
+        let Self {
+            inbox,
+            clock,
+            empty_at,
+            ..
+        } = self;
+        let taken = inbox.recv_noting(timeout, || *empty_at = clock.now())?;
         Ok(taken.map(|(_, event)| event))
     }
 

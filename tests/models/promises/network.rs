@@ -2,8 +2,10 @@
 
 use crate::kernel::{self, Shelf};
 use crate::bus::OwnOptions;
-use crate::router::{Body, Inlet};
-use crate::transport::{Buffered, Outgoing, ReceiveError, SendError, Transport, memq};
+use crate::router::{Body, Inlet, Interest};
+use crate::transport::{
+    Buffered, ListenError, Outgoing, ReceiveError, Selective, SendError, Transport, memq,
+};
 use crate::{Arrival, Bus, Bytes, Sender, Url, Wait};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +15,8 @@ pub struct Network {
     unread: Shelf<VecDeque<(String, Bytes)>>,
     /// How many reads ended for the flag alone.
     n_interrupted: Shelf<usize>,
+    /// How many patterns it was last given.
+    n_wanted: Shelf<usize>,
     is_pressed: bool,
 }
 
@@ -41,6 +45,10 @@ impl Network {
 
     pub fn n_interrupted(&self) -> usize {
         *self.n_interrupted.get()
+    }
+
+    pub fn n_wanted(&self) -> usize {
+        *self.n_wanted.get()
     }
 
     pub fn n_unread(&self) -> usize {
@@ -93,8 +101,19 @@ impl Transport for Network {
         Ok(())
     }
 
+    fn selective(&self) -> Option<&dyn Selective> {
+        Some(self)
+    }
+
     fn buffered(&self) -> Option<&dyn Buffered> {
         Some(self)
+    }
+}
+
+impl Selective for Network {
+    fn want(&self, interest: &Interest, _: &mut Inlet) -> Result<(), ListenError> {
+        *self.n_wanted.get() = interest.patterns().len();
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A process that shares memory: `shm ROLE`, where the scene starts the others and kills them.
+//! A process that shares memory: `shm ROLE`, where a scene starts the others, and kills or stops them.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,12 +14,18 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 const URL: &str = "shm://crash";
+/// Publishers wait for receivers there.
+const WAITING_URL: &str = "shm://stopped?slots=4&wait=50ms";
+/// If a publisher waited for each of them, no test would wait for the publisher.
+const N_WHILE_STOPPED: u32 = 20_000;
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("scene") => scene(),
+        Some("killed") => kill_others(),
+        Some("stopped") => stop_another(),
         Some("publisher") => publish_for_ever(),
-        Some("subscriber") => echo_for_ever(),
+        Some("subscriber") => echo_for_ever(URL),
+        Some("waited-for") => echo_for_ever(WAITING_URL),
         role => panic!("expected a role, found {role:?}"),
     }
 }
@@ -50,8 +56,8 @@ fn publish_for_ever() {
     }
 }
 
-fn echo_for_ever() {
-    let bus = Bus::open(URL).unwrap();
+fn echo_for_ever(url: &str) {
+    let bus = Bus::open(url).unwrap();
     let inbox = bus.events("ping").unwrap();
     let mut held = Vec::new();
     while let Ok(Some((_, event))) = inbox.recv_timeout(PATIENCE) {
@@ -62,7 +68,34 @@ fn echo_for_ever() {
     }
 }
 
-fn scene() {
+/// Publishes until the other process answers, and reads what it answered.
+fn await_echo(bus: &Bus, pongs: &Inbox, payload: &[u8]) -> Event {
+    // It may not listen yet.
+    let answer = (0..3_000).find_map(|_| {
+        bus.publish_bytes("ping", payload).unwrap();
+        pongs.recv_timeout(Duration::from_millis(10)).unwrap()
+    });
+    answer.expect("it answers").1
+}
+
+fn stop_another() {
+    let bus = Bus::open(WAITING_URL).unwrap();
+    let pongs = bus.events("pong").unwrap();
+    let receiver = start("waited-for");
+    await_echo(&bus, &pongs, &[0; 100]);
+    // From now on the other process is the only receiver.
+    drop(pongs);
+    let stopped = Command::new("kill")
+        .args(["-STOP", &receiver.id().to_string()])
+        .status();
+    assert!(stopped.expect("kill, of util-linux, is there").success());
+    for _ in 0..N_WHILE_STOPPED {
+        bus.publish_bytes("ping", &[1; 100]).unwrap();
+    }
+    kill(receiver);
+}
+
+fn kill_others() {
     {
         let bus = Bus::open(URL).unwrap();
         let inbox = bus.inbox();
@@ -86,12 +119,7 @@ fn scene() {
         for _ in 0..3 {
             let subscriber = start("subscriber");
             let payload = vec![7; 100_000];
-            // It may not listen yet.
-            let heard = (0..3_000).find_map(|_| {
-                bus.publish_bytes("ping", &payload).unwrap();
-                pongs.recv_timeout(Duration::from_millis(10)).unwrap()
-            });
-            assert_eq!(heard.expect("it answers").1.payload.len(), 100_000);
+            assert_eq!(await_echo(&bus, &pongs, &payload).payload.len(), 100_000);
             kill(subscriber);
             for _ in 0..5_000 {
                 bus.publish_bytes("ping", &payload).unwrap();

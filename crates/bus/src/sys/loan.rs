@@ -10,20 +10,20 @@ use std::os::fd::BorrowedFd;
 type Loan = SampleMutUninit<ipc_threadsafe::Service, [MaybeUninit<u8>], ()>;
 type Filled = SampleMut<ipc_threadsafe::Service, [u8], ()>;
 
-/// Fills a loan with `pieces`, one after the other. They must be as long as the loan; what is missing is zero.
-pub(crate) fn fill(mut loan: Loan, pieces: &[&[u8]]) -> Filled {
-    let mut rest = loan.payload_mut();
-    for piece in pieces {
-        let n_bytes = piece.len().min(rest.len());
-        let (place, after) = rest.split_at_mut(n_bytes);
-        place.write_copy_of_slice(piece.get(..n_bytes).unwrap_or_default());
-        rest = after;
-    }
-    for byte in rest {
-        byte.write(0);
-    }
-    // SAFETY: every byte was written above, by a piece or by the zeros after them.
-    unsafe { loan.assume_init() }
+/// Fills a loan: with `head`, and behind it with what `write` puts there; `None` if that returns that it could not.
+pub(crate) fn fill(
+    mut loan: Loan,
+    head: &[u8],
+    write: impl FnOnce(&mut [u8]) -> bool,
+) -> Option<Filled> {
+    let memory = loan.payload_mut();
+    // SAFETY: a loan is a piece of a mapping, which the system hands over filled with zeros: each byte of it has a
+    // value, that or one of an earlier message.
+    let memory = unsafe { memory.assume_init_mut() };
+    let (place, rest) = memory.split_at_mut_checked(head.len())?;
+    place.copy_from_slice(head);
+    // SAFETY: each byte has a value, as above.
+    write(rest).then(|| unsafe { loan.assume_init() })
 }
 
 /// What becomes readable when a listener is notified.

@@ -13,8 +13,12 @@
 //! order holds across channels, and what a receiver does not want costs it a look at a pointer. The price is that all
 //! channels of a publisher share its slots.
 //!
-//! Publishers never wait. The iceoryx2 event makes a call into the system only when a receiver has announced that it sleeps,
+//! Publishers do not wait, unless the URL says for how long: `credits.rs`. The iceoryx2 event makes a call into the system only when a receiver has announced that it sleeps,
 //! so a reader announces it as late as it can: when it found nothing twice.
+
+mod credits;
+mod outlet;
+mod place;
 
 use crate::clock::{self, Wait};
 use crate::counts::{NetworkCounts, SenderCounts};
@@ -23,34 +27,28 @@ use crate::event::{Arrival, Sender};
 use crate::router::{Body, Inlet, Interest};
 use crate::schemes::{Capability, Scheme, UrlOption};
 use crate::sys;
+use crate::transport::slot::Slot;
 use crate::transport::{
-    Buffered, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective, SendError,
-    Transport,
+    Buffered, Lending, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective,
+    SendError, Transport,
 };
 use crate::url::{BadUrl, Url};
 use bytes::Bytes;
+use credits::Reports;
 use iceoryx2::port::listener::Listener;
-use iceoryx2::port::notifier::Notifier;
-use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::subscriber::Subscriber;
-use iceoryx2::port::{LoanError, SendError as DeliveryError};
-use iceoryx2::prelude::{
-    AllocationStrategy, BackpressureStrategy, LogLevel, Node, NodeBuilder, ServiceName,
-    SignalHandlingMode, ipc_threadsafe, set_log_level_from_env_or,
-};
+use iceoryx2::prelude::ipc_threadsafe;
 use iceoryx2::sample::Sample;
-use iceoryx2::service::port_factory::{event, publish_subscribe};
+use outlet::Outlet;
+use place::{Place, Settings};
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 type Ipc = ipc_threadsafe::Service;
 
-/// Messages of one publisher that wait for one receiver.
-const DEFAULT_SLOTS: usize = 2_048;
 /// Messages of one publisher that the readers of one bus hold at the same time. Beyond that they are copied.
 const MAX_BORROWED: usize = 64;
 /// Buses that receive, or publish, under one name.
@@ -75,12 +73,20 @@ pub static SCHEME: Scheme = Scheme {
     name: "shm",
     summary: "shared memory of this host, without copies for large messages",
     example: "shm://NAME",
-    options: &[UrlOption {
-        name: "slots",
-        sample: "2048",
-        default: "2048",
-        meaning: "messages of each publisher that wait for a receiver; then the oldest makes room",
-    }],
+    options: &[
+        UrlOption {
+            name: "slots",
+            sample: "2048",
+            default: "2048",
+            meaning: "messages of each publisher that wait for a receiver; then the oldest makes room",
+        },
+        UrlOption {
+            name: "wait",
+            sample: "1s",
+            default: "the oldest makes room at once",
+            meaning: "how long a publisher waits for room in a receiver's slots",
+        },
+    ],
     capabilities: &[Capability::SharedMemory],
     check,
     open,
@@ -90,31 +96,15 @@ pub static SCHEME: Scheme = Scheme {
 
 /// Checks a URL.
 fn check(url: &Url) -> Result<(), BadUrl> {
-    settings_of(url).map(|_| ())
-}
-
-/// The name and how many slots it has.
-fn settings_of(url: &Url) -> Result<(ServiceName, usize), BadUrl> {
-    let mut options = url.options();
-    let slots = options.parse::<usize>("slots", "a number from 1 to 65536")?;
-    let slots = slots.unwrap_or(DEFAULT_SLOTS);
-    if !(1..=65_536).contains(&slots) {
-        return Err(options.bad(format!("slots= expects 1 to 65536, found {slots}")));
-    }
-    let name = format!("bowline/{}", url.address());
-    let name = ServiceName::new(&name)
-        .map_err(|error| options.bad(format!("expected a name, as in shm://robot: {error:?}")))?;
-    options.finish()?;
-    Ok((name, slots))
+    Settings::from_url(url).map(|_| ())
 }
 
 /// Opens the bus of a name.
 fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
-    let (name, slots) = settings_of(url)?;
     Ok(Arc::new(Shm {
-        place: Place::open(&name, slots)?,
+        place: Place::open(&Settings::from_url(url)?)?,
         outlet: Mutex::default(),
-        receiving: Mutex::default(),
+        receiver: Slot::default(),
     }))
 }
 
@@ -123,137 +113,7 @@ struct Shm {
     place: Place,
     /// Made with the first message.
     outlet: Mutex<Option<Outlet>>,
-    receiving: Mutex<Receiving>,
-}
-
-/// The services of a name.
-struct Place {
-    _node: Node<Ipc>,
-    messages: publish_subscribe::PortFactory<Ipc, [u8], ()>,
-    events: event::PortFactory<Ipc>,
-    slots: usize,
-}
-
-impl Place {
-    fn open(name: &ServiceName, slots: usize) -> Result<Self, OpenError> {
-        // It reports what we report ourselves, to a terminal that may show a screen of the program.
-        set_log_level_from_env_or(LogLevel::Fatal);
-        // Making a node clears away what dead ones left. Signals are the program's business.
-        let node = NodeBuilder::new()
-            .signal_handling_mode(SignalHandlingMode::Disabled)
-            .create::<Ipc>()
-            .map_err(failed("join shared memory"))?;
-        let messages = node
-            .service_builder(name)
-            .publish_subscribe::<[u8]>()
-            .enable_safe_overflow(true)
-            .history_size(0)
-            .subscriber_max_buffer_size(slots)
-            .subscriber_max_borrowed_samples(MAX_BORROWED + 1)
-            .max_subscribers(MAX_PORTS)
-            .max_publishers(MAX_PORTS)
-            .max_nodes(2 * MAX_PORTS)
-            .open_or_create()
-            .map_err(failed(
-                "open shared memory; all of one name need the same slots=",
-            ))?;
-        let events = node
-            .service_builder(name)
-            .event()
-            .max_listeners(MAX_PORTS)
-            .max_notifiers(MAX_PORTS)
-            .max_nodes(2 * MAX_PORTS)
-            .open_or_create()
-            .map_err(failed("open the events of shared memory"))?;
-        Ok(Self {
-            _node: node,
-            messages,
-            events,
-            slots,
-        })
-    }
-}
-
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Place({} slots)", self.slots)
-    }
-}
-
-fn failed<E: std::error::Error + Send + Sync + 'static>(
-    doing: &'static str,
-) -> impl FnOnce(E) -> OpenError {
-    move |error| OpenError::System {
-        doing: doing.to_owned(),
-        source: io::Error::other(error),
-    }
-}
-
-/// Where one bus publishes.
-struct Outlet {
-    publisher: Publisher<Ipc, [u8], ()>,
-    notifier: Notifier<Ipc>,
-    next_sequence: u64,
-}
-
-impl Outlet {
-    fn new(place: &Place) -> Result<Self, SendError> {
-        let refused = |error: String| SendError::System(io::Error::other(error));
-        // Every receiver's slots hold the newest of ours, so they are the same ones.
-        let n_samples = place.slots + MAX_PORTS * MAX_BORROWED + 4;
-        let publisher = place
-            .messages
-            .publisher_builder()
-            .initial_max_slice_len(FIRST_LEN)
-            .allocation_strategy(AllocationStrategy::PowerOfTwo)
-            .backpressure_strategy(BackpressureStrategy::DiscardData)
-            .override_sample_preallocation(move |worst_case| worst_case.min(n_samples))
-            .create()
-            .map_err(|error| refused(format!("no publisher: {error:?}")))?;
-        let notifier = place.events.notifier_builder().create();
-        Ok(Self {
-            publisher,
-            notifier: notifier.map_err(|error| refused(format!("no notifier: {error:?}")))?,
-            next_sequence: 0,
-        })
-    }
-
-    fn send(&mut self, message: &Outgoing<'_>) -> Result<(), SendError> {
-        let mut head = [0; 96];
-        let head_len = write_head(&mut head, self.next_sequence, message.channel);
-        let head = head.get(..head_len).unwrap_or_default();
-        let size = head_len + message.payload.len();
-        let loan = self.publisher.loan_slice_uninit(size);
-        let loan = loan.map_err(|error| not_lent(error, size))?;
-        sys::fill(loan, &[head, message.payload])
-            .send()
-            .map_err(not_delivered)?;
-        self.next_sequence += 1;
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Outlet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Outlet({} sent)", self.next_sequence)
-    }
-}
-
-fn not_lent(error: LoanError, size: usize) -> SendError {
-    match error {
-        LoanError::OutOfMemory | LoanError::ExceedsMaxLoans => SendError::Busy {
-            waited: Duration::ZERO,
-        },
-        LoanError::ExceedsMaxLoanSize => SendError::TooLarge {
-            size,
-            limit: FIRST_LEN,
-        },
-        LoanError::InternalFailure => SendError::System(io::Error::other(error)),
-    }
-}
-
-fn not_delivered(error: DeliveryError) -> SendError {
-    SendError::System(io::Error::other(error))
+    receiver: Slot<Receiver>,
 }
 
 /// Writes what comes before a payload; returns how long it is. Channels were checked to be at most 63 bytes.
@@ -304,18 +164,12 @@ impl<'a> Head<'a> {
     }
 }
 
-#[derive(Debug, Default)]
-struct Receiving {
-    /// There while there is a subscription.
-    receiver: Option<Arc<Receiver>>,
-    /// Of receivers that are gone.
-    past: NetworkCounts,
-}
-
 /// Where one bus receives.
 struct Receiver {
     subscriber: Subscriber<Ipc, [u8], ()>,
     listener: Listener<Ipc>,
+    /// Where publishers wait for receivers.
+    reports: Option<Reports>,
     senders: Mutex<HashMap<u64, Followed>>,
     /// Messages that readers hold where they are.
     n_borrowed: Arc<AtomicUsize>,
@@ -359,9 +213,15 @@ impl Receiver {
         let listener = place.events.listener_builder().create();
         let listener = listener.map_err(|error| refused(format!("no listener: {error:?}")))?;
         let subscriber = place.messages.subscriber_builder().create();
+        let subscriber =
+            subscriber.map_err(|error| refused(format!("no subscriber: {error:?}")))?;
+        let own = low_bits(subscriber.id().value());
+        let waiting = place.waiting.as_ref();
+        let reports = waiting.map(|waiting| Reports::open(waiting, own));
         Ok(Self {
-            subscriber: subscriber.map_err(|error| refused(format!("no subscriber: {error:?}")))?,
+            subscriber,
             listener,
+            reports: reports.transpose().map_err(refused)?,
             senders: Mutex::default(),
             n_borrowed: Arc::default(),
             n_received: AtomicU64::new(0),
@@ -395,6 +255,14 @@ impl Receiver {
 
     /// Hands in what is there, up to a bound; whether there was something.
     fn take_run(&self, inlet: &mut Inlet) -> Result<bool, ReceiveError> {
+        let is_something = self.take_messages(inlet)?;
+        if is_something && let Some(reports) = &self.reports {
+            reports.send();
+        }
+        Ok(is_something)
+    }
+
+    fn take_messages(&self, inlet: &mut Inlet) -> Result<bool, ReceiveError> {
         let mut n_bytes = 0;
         for n_taken in 0..MAX_RUN {
             if n_bytes > MAX_RUN_BYTES {
@@ -420,6 +288,9 @@ impl Receiver {
             return n_bytes;
         };
         self.follow(sender, head.sequence);
+        if let Some(reports) = &self.reports {
+            reports.note(sender, head.sequence.wrapping_add(1));
+        }
         let arrival = Arrival {
             received_ns: head.sent_ns,
             sender: Sender::Memory(sender),
@@ -492,27 +363,34 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shm {
-    fn receiver(&self) -> Option<Arc<Receiver>> {
-        lock(&self.receiving).receiver.clone()
+    fn opened<'a>(&self, outlet: &'a mut Option<Outlet>) -> Result<&'a mut Outlet, SendError> {
+        match outlet {
+            Some(outlet) => Ok(outlet),
+            none => Ok(none.insert(Outlet::new(&self.place)?)),
+        }
     }
 }
 
 impl Transport for Shm {
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
         let mut outlet = lock(&self.outlet);
-        let outlet = match &mut *outlet {
-            Some(outlet) => outlet,
-            none => none.insert(Outlet::new(&self.place)?),
-        };
-        let sent = messages.iter().try_for_each(|message| outlet.send(message));
+        let outlet = self.opened(&mut outlet)?;
+        let sent = messages.iter().try_for_each(|message| {
+            let Outgoing {
+                channel, payload, ..
+            } = message;
+            outlet.send(&self.place, channel, payload.len(), |memory| {
+                memory.copy_from_slice(payload);
+                true
+            })
+        });
         // Also when one failed: those before it are there.
-        let told = outlet.notifier.notify().map(drop);
-        sent?;
-        told.map_err(|error| SendError::System(io::Error::other(error)))
+        let notified = outlet.notify();
+        sent.and(notified)
     }
 
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        match self.receiver() {
+        match self.receiver.get() {
             Some(receiver) => receiver.receive(inlet, wait),
             // A change of subscriptions interrupts this.
             None => wait.idle(),
@@ -530,25 +408,41 @@ impl Transport for Shm {
     fn observed(&self) -> Option<&dyn Observed> {
         Some(self)
     }
+
+    fn lending(&self) -> Option<&dyn Lending> {
+        Some(self)
+    }
+}
+
+impl Lending for Shm {
+    fn send_written(
+        &self,
+        channel: &str,
+        size: usize,
+        write: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<(), SendError> {
+        let mut outlet = lock(&self.outlet);
+        let outlet = self.opened(&mut outlet)?;
+        outlet.send(&self.place, channel, size, write)?;
+        outlet.notify()
+    }
 }
 
 impl Selective for Shm {
     fn want(&self, interest: &Interest, _: &mut Inlet) -> Result<(), ListenError> {
-        let mut receiving = lock(&self.receiving);
         if interest.is_empty() {
-            if let Some(gone) = receiving.receiver.take() {
-                receiving.past = receiving.past.plus(&gone.counts());
-            }
-        } else if receiving.receiver.is_none() {
-            receiving.receiver = Some(Arc::new(Receiver::open(&self.place)?));
+            self.receiver.close(Receiver::counts);
+            return Ok(());
         }
-        Ok(())
+        let open = || Receiver::open(&self.place);
+        self.receiver.get_or_open(open).map(drop)
     }
 }
 
 impl Buffered for Shm {
     fn holds_unread(&self) -> bool {
-        self.receiver()
+        self.receiver
+            .get()
             .is_some_and(|receiver| receiver.subscriber.has_samples().unwrap_or(true))
     }
 
@@ -560,16 +454,11 @@ impl Buffered for Shm {
 
 impl Observed for Shm {
     fn counts(&self) -> NetworkCounts {
-        let receiving = lock(&self.receiving);
-        let present = receiving
-            .receiver
-            .as_ref()
-            .map(|receiver| receiver.counts());
-        receiving.past.plus(&present.unwrap_or_default())
+        self.receiver.counts(Receiver::counts)
     }
 
     fn senders(&self) -> Vec<SenderCounts> {
-        let Some(receiver) = self.receiver() else {
+        let Some(receiver) = self.receiver.get() else {
             return Vec::new();
         };
         let followed = lock(&receiver.senders);

@@ -24,14 +24,16 @@ use crate::clock::Wait;
 use crate::counts::{NetworkCounts, SenderCounts};
 use crate::router::{Inlet, Interest};
 use crate::schemes::{Capability, Scheme, UrlOption};
+use crate::sys::Batch;
+use crate::transport::slot::{Seen, Slot};
 use crate::transport::{
     Buffered, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective, SendError,
     Transport,
 };
 use crate::url::{BadUrl, Options, Url};
-use receiver::Receiver;
+use receiver::{BATCH, Receiver};
 use sender::is_wanted;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -136,7 +138,9 @@ fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let settings = Settings::from_url(url)?;
     Ok(Arc::new(Udpm {
         sender: Sender::open(&settings)?,
-        receiving: Mutex::new(Receiving::default()),
+        to: SockAddr::from(settings.group.address),
+        receiver: Slot::default(),
+        reading: Mutex::default(),
         settings,
     }))
 }
@@ -145,38 +149,31 @@ fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
 struct Udpm {
     settings: Settings,
     sender: Sender,
-    receiving: Mutex<Receiving>,
+    /// The group as the system has it.
+    to: SockAddr,
+    receiver: Slot<Receiver>,
+    /// The reading thread holds it, also while waiting for a datagram.
+    reading: Mutex<Reading>,
 }
 
 #[derive(Debug, Default)]
-struct Receiving {
-    /// There while there is a subscription.
-    receiver: Option<Arc<Receiver>>,
-    /// Of receivers that are gone.
-    past: NetworkCounts,
-}
-
-impl Udpm {
-    fn receiver(&self) -> Option<Arc<Receiver>> {
-        self.receiving
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .receiver
-            .clone()
-    }
+struct Reading {
+    receiver: Seen<Receiver>,
+    /// Made with the first read: there may be none.
+    batch: Option<Batch>,
 }
 
 impl Transport for Udpm {
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
-        let group = self.settings.group.address;
         let is_large = |message: &Outgoing<'_>| !self.sender.is_short(message);
         // The filter in the kernel judges a short message by itself.
         if let [message] = messages
             && !is_large(message)
         {
-            return self.sender.send_to(group, messages, &[]);
+            return self.sender.send_short(&self.to, message);
         }
-        let Some(receiver) = self.receiver() else {
+        let group = self.settings.group.address;
+        let Some(receiver) = self.receiver.get() else {
             return self.sender.send_to(group, messages, &[]);
         };
         let own = receiver.own_patterns();
@@ -189,8 +186,13 @@ impl Transport for Udpm {
     }
 
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        match self.receiver() {
-            Some(receiver) => receiver.receive(inlet, wait),
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let Reading { receiver, batch } = &mut *reading;
+        match self.receiver.get_again(receiver) {
+            Some(receiver) => {
+                let batch = batch.get_or_insert_with(|| Batch::new(BATCH));
+                receiver.receive(batch, inlet, wait)
+            }
             // A change of subscriptions interrupts this.
             None => wait.idle(),
         }
@@ -211,45 +213,33 @@ impl Transport for Udpm {
 
 impl Selective for Udpm {
     fn want(&self, interest: &Interest, _: &mut Inlet) -> Result<(), ListenError> {
-        let mut receiving = self
-            .receiving
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
         if interest.is_empty() {
-            if let Some(gone) = receiving.receiver.take() {
-                receiving.past = receiving.past.plus(&gone.counts().settled());
-            }
+            self.receiver.close(|gone| gone.counts().settled());
             return Ok(());
         }
-        if receiving.receiver.is_none() {
-            receiving.receiver = Some(Arc::new(Receiver::open(
-                &self.settings,
-                self.sender.source(),
-            )?));
-        }
-        if let Some(receiver) = &receiving.receiver {
-            receiver.want(interest);
-        }
+        let open = || Receiver::open(&self.settings, self.sender.source());
+        self.receiver.get_or_open(open)?.want(interest);
         Ok(())
     }
 }
 
 impl Buffered for Udpm {
     fn holds_unread(&self) -> bool {
-        self.receiver()
+        self.receiver
+            .get()
             .is_some_and(|receiver| receiver.fill().0 > 0)
     }
 
     fn endurance(&self) -> Duration {
         // What the system grants by default holds a hundred small messages.
-        match self.receiver().map_or(0, |receiver| receiver.fill().1) {
+        match self.receiver.get().map_or(0, |receiver| receiver.fill().1) {
             0..0x20_0000 => Duration::from_millis(2),
             _ => Duration::from_millis(20),
         }
     }
 
     fn is_pressed(&self) -> bool {
-        self.receiver().is_some_and(|receiver| {
+        self.receiver.get().is_some_and(|receiver| {
             let (used, limit) = receiver.fill();
             used > limit / 2
         })
@@ -258,20 +248,11 @@ impl Buffered for Udpm {
 
 impl Observed for Udpm {
     fn counts(&self) -> NetworkCounts {
-        let receiving = self
-            .receiving
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let present = receiving
-            .receiver
-            .as_ref()
-            .map(|receiver| receiver.counts());
-        receiving.past.plus(&present.unwrap_or_default())
+        self.receiver.counts(Receiver::counts)
     }
 
     fn senders(&self) -> Vec<SenderCounts> {
-        self.receiver()
-            .map(|receiver| receiver.senders())
-            .unwrap_or_default()
+        let receiver = self.receiver.get();
+        receiver.map_or_else(Vec::new, |receiver| receiver.senders())
     }
 }

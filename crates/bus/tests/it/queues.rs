@@ -1,6 +1,8 @@
 //! Queues, counts and patience, on the transport where nothing else can be lost.
 
-use bowline_bus::{Bus, Bytes, Queue};
+use bowline_bus::{Bus, Bytes, Inbox, Queue};
+use bowline_testing::network;
+use bowline_testing::patience::PATIENCE;
 use std::time::Duration;
 
 #[test]
@@ -12,7 +14,7 @@ fn a_slow_reader_loses_what_its_queue_says_and_a_fast_one_nothing() {
     for number in 0..10_u8 {
         bus.publish_bytes("X", &[number]).unwrap();
     }
-    let read = |inbox: &bowline_bus::Inbox| {
+    let read = |inbox: &Inbox| {
         let mut payloads = Vec::new();
         while let Some((_, event)) = inbox.try_recv().unwrap() {
             payloads.push(event.payload[0]);
@@ -153,4 +155,43 @@ fn a_handler_may_own_another_callback() {
     let outer = bus.on_event("OUTER", move |_| assert!(!format!("{inner:?}").is_empty()));
     drop(outer.unwrap());
     assert!(bus.subscriptions().is_empty(), "both ended");
+}
+
+/// What is received, and how many looks found nothing before. The first of them has `text` published.
+fn next_noting(bus: &Bus, inbox: &Inbox, text: &str) -> (Bytes, usize) {
+    let mut n_empty = 0;
+    let on_empty = || {
+        n_empty += 1;
+        if n_empty == 1 {
+            bus.publish_bytes("X", text.as_bytes()).unwrap();
+        }
+    };
+    let (_, event) = inbox.recv_noting(PATIENCE, on_empty).unwrap().unwrap();
+    (event.payload, n_empty)
+}
+
+#[test]
+fn recv_noting_reports_each_look_that_finds_nothing() {
+    let bus = Bus::open("memq://").unwrap();
+    let inbox = bus.events("X").unwrap();
+    bus.publish_bytes("X", b"first").unwrap();
+    let (first, n_empty) = next_noting(&bus, &inbox, "unused");
+    assert_eq!((&first[..], n_empty), (&b"first"[..], 0));
+    let (second, n_empty) = next_noting(&bus, &inbox, "second");
+    assert_eq!((&second[..], n_empty), (&b"second"[..], 1));
+    let mut n_empty = 0;
+    let nothing = inbox.recv_noting(Duration::ZERO, || n_empty += 1).unwrap();
+    assert!(nothing.is_none());
+    assert_eq!(n_empty, 1);
+}
+
+#[test]
+fn recv_noting_waits_after_a_look_at_the_network() {
+    network::alone(|| {
+        let bus = Bus::open("udpm://?iface=lo").unwrap();
+        let inbox = bus.events("X").unwrap();
+        let (payload, n_empty) = next_noting(&bus, &inbox, "text");
+        assert_eq!(payload[..], *b"text");
+        assert!(n_empty >= 1);
+    });
 }

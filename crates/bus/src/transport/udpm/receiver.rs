@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Datagrams for one call into the kernel. Each needs 64 KiB, touched only when it is used.
-const BATCH: usize = 32;
+pub(super) const BATCH: usize = 32;
 /// How many reads in a row before control goes back, so that other mailboxes' readers and deadlines get their turn.
 const MAX_READS: usize = 4;
 /// The receive buffer asked for where the system lets us have any: half a second at a gigabit a second.
@@ -37,8 +37,6 @@ pub(super) struct Receiver {
     links: Option<LinkWatch>,
     receive_buffer: usize,
     source: Option<Source>,
-    /// The reading thread holds it, also while waiting for a datagram.
-    batch: Mutex<Batch>,
     state: Mutex<State>,
 }
 
@@ -127,7 +125,6 @@ impl Receiver {
                 }),
                 Some(SocketAddr::V6(_)) | None => None,
             },
-            batch: Mutex::new(Batch::new(BATCH)),
             state: Mutex::new(State {
                 intake: Intake::new(source),
                 filter: Filter::default(),
@@ -176,8 +173,12 @@ impl Receiver {
         state.filter.all = all;
     }
 
-    pub(super) fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        let mut batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn receive(
+        &self,
+        batch: &mut Batch,
+        inlet: &mut Inlet,
+        wait: &Wait<'_>,
+    ) -> Result<(), ReceiveError> {
         let mut patience = Patience::None;
         if wait.may_be_inattentive(INATTENTION) {
             patience = Patience::Inattentive;

@@ -89,7 +89,30 @@ impl Sender {
         self.source
     }
 
-    /// Sends to a group, which may differ from the sender's own in the port. `own` is what this process wants back.
+    /// Sends one short message.
+    pub(crate) fn send_short(
+        &self,
+        to: &SockAddr,
+        message: &Outgoing<'_>,
+    ) -> Result<(), SendError> {
+        let mut state = self.lock();
+        let sequence = state.take_sequence();
+        let State { headers, .. } = &mut *state;
+        headers.clear();
+        write_short_header(sequence, message.channel, headers);
+        let piece = Piece {
+            header: headers,
+            body: message.payload,
+            group: 0,
+        };
+        match sys::send_one(self.socket.as_fd(), to, piece) {
+            Ok(()) => Ok(()),
+            Err(error) => self.patiently(error, || sys::send_one(self.socket.as_fd(), to, piece)),
+        }
+    }
+
+    /// Sends any messages to a group, which may differ from the sender's own in the port. `own` is what this process
+    /// wants back.
     pub(crate) fn send_to(
         &self,
         group: SocketAddr,
@@ -97,18 +120,20 @@ impl Sender {
         own: &[Pattern],
     ) -> Result<(), SendError> {
         let to = SockAddr::from(group);
+        if let [message] = messages
+            && self.is_short(message)
+        {
+            return self.send_short(&to, message);
+        }
         let mut state = self.lock();
-        let mut line = Line {
+        let line = Line {
             sender: self,
             group,
             to: &to,
             own,
             state: &mut state,
         };
-        match messages {
-            [message] => line.send_message(message),
-            _ => line.send_batch(messages),
-        }
+        line.send(messages)
     }
 
     /// Messages that fit in one datagram, as LCM cuts them, or that the path carries whole.
@@ -127,8 +152,49 @@ impl Sender {
         bowline_wire::datagram::MAX_FRAGMENT_BODY
     }
 
+    /// Tries again, after an error, while the interface is busy, but not for ever.
+    #[cold]
+    fn patiently<T>(
+        &self,
+        mut error: io::Error,
+        send: impl Fn() -> io::Result<T>,
+    ) -> Result<T, SendError> {
+        let mut started = None;
+        let mut has_chosen = false;
+        loop {
+            let is_busy = error.kind() == io::ErrorKind::WouldBlock
+                || error.raw_os_error() == Some(libc::ENOBUFS);
+            if !has_chosen && is_interface_gone(&error) {
+                // One that went and came again has another number, which the socket has to get.
+                has_chosen = true;
+                self.group.choose_interface(&self.socket)?;
+            } else if is_busy || error.kind() == io::ErrorKind::Interrupted {
+                let now = clock::monotonic();
+                let waited = now.duration_since(*started.get_or_insert(now));
+                if waited >= MAX_BUSY {
+                    return Err(SendError::Busy { waited });
+                }
+                sys::poll_write(self.socket.as_fd(), MAX_BUSY - waited)?;
+            } else {
+                return Err(SendError::System(error));
+            }
+            error = match send() {
+                Ok(sent) => return Ok(sent),
+                Err(error) => error,
+            };
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take_sequence(&mut self) -> u32 {
+        let sequence = self.next_sequence;
+        self.next_sequence = sequence.wrapping_add(1);
+        sequence
     }
 }
 
@@ -142,25 +208,8 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn send_message(&mut self, message: &Outgoing<'_>) -> Result<(), SendError> {
-        if !self.sender.is_short(message) {
-            return self.send_fragments(message);
-        }
-        let mut header = std::mem::take(&mut self.state.headers);
-        header.clear();
-        write_short_header(self.take_sequence(), message.channel, &mut header);
-        let piece = Piece {
-            header: &header,
-            body: message.payload,
-            group: 0,
-        };
-        let sent = self.patiently(|line| sys::send_one(line.sender.socket.as_fd(), line.to, piece));
-        self.state.headers = header;
-        sent
-    }
-
     /// Runs of short messages go together; a large one goes by itself.
-    fn send_batch(&mut self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
+    fn send(mut self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
         self.state.pacer.begin(self.group);
         for run in messages.chunk_by(|a, b| self.sender.is_short(a) && self.sender.is_short(b)) {
             match run {
@@ -176,7 +225,7 @@ impl Line<'_> {
         headers.clear();
         let mut ends = Vec::with_capacity(messages.len());
         for message in messages {
-            write_short_header(self.take_sequence(), message.channel, &mut headers);
+            write_short_header(self.state.take_sequence(), message.channel, &mut headers);
             ends.push(headers.len());
         }
         let bodies = messages.iter().map(|message| message.payload);
@@ -203,7 +252,7 @@ impl Line<'_> {
         let body = self.sender.fragment_body(message);
         let cut = Cut::new(message.channel, message.payload.len(), body)
             .map_err(|error| too_large(message, error))?;
-        let sequence = self.take_sequence();
+        let sequence = self.state.take_sequence();
         let mut headers = std::mem::take(&mut self.state.headers);
         self.state.pacer.begin(self.group);
         let mut sent = Ok(());
@@ -246,12 +295,10 @@ impl Line<'_> {
     }
 
     fn send_run(&mut self, run: &[Piece<'_>], segmenting: Segmenting) -> Result<usize, SendError> {
-        let mut n_sent = 0;
-        let outcome = self.patiently(|line| {
-            n_sent = sys::send_datagrams(line.sender.socket.as_fd(), line.to, run, segmenting)?;
-            Ok(())
-        });
-        match outcome {
+        let socket = self.sender.socket.as_fd();
+        let send = || sys::send_datagrams(socket, self.to, run, segmenting);
+        let sent = send().or_else(|error| self.sender.patiently(error, send));
+        match sent {
             Err(SendError::System(error))
                 if segmenting != Segmenting::Apart && cannot_segment(&error) =>
             {
@@ -264,7 +311,7 @@ impl Line<'_> {
                 }
                 Ok(0)
             }
-            outcome => outcome.map(|()| n_sent),
+            sent => sent,
         }
     }
 
@@ -306,44 +353,6 @@ impl Line<'_> {
             n_run += 1;
         }
         n_run
-    }
-
-    /// Tries again while the interface is busy, but not for ever.
-    fn patiently(
-        &mut self,
-        mut send: impl FnMut(&mut Self) -> io::Result<()>,
-    ) -> Result<(), SendError> {
-        let mut started = None;
-        let mut has_chosen = false;
-        loop {
-            let error = match send(self) {
-                Ok(()) => return Ok(()),
-                Err(error) => error,
-            };
-            // An interface that went and came again has another number, which the socket has to get.
-            if !has_chosen && is_interface_gone(&error) {
-                has_chosen = true;
-                self.sender.group.choose_interface(&self.sender.socket)?;
-                continue;
-            }
-            let is_busy = error.kind() == io::ErrorKind::WouldBlock
-                || error.raw_os_error() == Some(libc::ENOBUFS);
-            if !is_busy && error.kind() != io::ErrorKind::Interrupted {
-                return Err(SendError::System(error));
-            }
-            let now = clock::monotonic();
-            let waited = now.duration_since(*started.get_or_insert(now));
-            if waited >= MAX_BUSY {
-                return Err(SendError::Busy { waited });
-            }
-            sys::poll_write(self.sender.socket.as_fd(), MAX_BUSY - waited)?;
-        }
-    }
-
-    fn take_sequence(&mut self) -> u32 {
-        let sequence = self.state.next_sequence;
-        self.state.next_sequence = sequence.wrapping_add(1);
-        sequence
     }
 }
 
