@@ -1,8 +1,12 @@
 //! What people see: colour only where there is someone to see it.
 
+use crate::Outcome;
+use anyhow::Context as _;
 use bowline_host::robot::{self, Problem};
 use bowline_lang::{Diagnostic, Severity, Source};
+use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 
 const RED: &str = "\x1b[1;31m";
 const YELLOW: &str = "\x1b[1;33m";
@@ -70,6 +74,18 @@ pub(crate) fn problems(problems: &[Problem]) {
 /// Prints a line to standard output, where `| head` may have closed it.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     bytes(format!("{text}\n").as_bytes())
+}
+
+/// Writes a text to a file, or prints it where there is none.
+pub(crate) fn document(file: Option<&Path>, text: &str) -> anyhow::Result<Outcome> {
+    match file {
+        Some(path) => {
+            fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            note(&format!("wrote {}", path.display()));
+        }
+        None => bytes(text.as_bytes())?,
+    }
+    Ok(Outcome::Fine)
 }
 
 /// Prints bytes to standard output.
@@ -215,7 +231,6 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::Context as _;
 
     #[test]
     fn a_table_that_is_too_wide_is_wrapped_within_its_columns() {

@@ -4,12 +4,11 @@ mod open;
 mod transform;
 
 use crate::{App, Outcome, output};
-use anyhow::Context as _;
 use bowline_geometry::{Mistake, Model, to_sdf, to_svg, to_tree};
 use clap::{Args, Command, Subcommand};
 use open::{Opened, Source};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
@@ -131,8 +130,10 @@ pub(crate) fn run(app: &App, verb: &Verb) -> anyhow::Result<Outcome> {
         }),
         Verb::View(args) => with(app, &args.source, |opened| view(opened, args)),
         Verb::Export(args) => with(app, &args.source, |opened| export(opened, args)),
-        Verb::Schema(args) => write(args.out.as_deref(), &app.catalog().schema()),
-        Verb::Elements(args) => write(args.out.as_deref(), &app.catalog().reference()),
+        Verb::Schema(args) => output::document(args.out.as_deref(), &app.catalog().schema()),
+        Verb::Elements(args) => {
+            output::document(args.out.as_deref(), &app.catalog().reference())
+        }
     }
 }
 
@@ -300,7 +301,7 @@ fn report(model: &Model, notes: &[Mistake]) -> Value {
 
 fn view(mut opened: Opened, args: &View) -> anyhow::Result<Outcome> {
     open::set_joints(&mut opened.model, &args.joints)?;
-    write(args.out.as_deref(), &to_svg(&opened.model))
+    output::document(args.out.as_deref(), &to_svg(&opened.model))
 }
 
 fn export(opened: Opened, args: &Export) -> anyhow::Result<Outcome> {
@@ -310,17 +311,5 @@ fn export(opened: Opened, args: &Export) -> anyhow::Result<Outcome> {
     for note in notes {
         output::note(&format!("note: {note}"));
     }
-    write(args.out.as_deref(), &text)
-}
-
-fn write(out: Option<&Path>, text: &str) -> anyhow::Result<Outcome> {
-    match out {
-        Some(path) => {
-            std::fs::write(path, text)
-                .with_context(|| format!("cannot write {}", path.display()))?;
-            output::note(&format!("wrote {}", path.display()));
-        }
-        None => output::bytes(text.as_bytes())?,
-    }
-    Ok(Outcome::Fine)
+    output::document(args.out.as_deref(), &text)
 }

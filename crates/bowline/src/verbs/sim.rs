@@ -149,7 +149,7 @@ pub(crate) fn run(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
         (Some(Verb::View(view)), _) => self::view(app, view),
         (Some(Verb::Chart(chart)), _) => self::chart(chart),
         (Some(Verb::Barn(Generate { number, out })), _) => {
-            write(out.as_deref(), &Barn::generate(*number).to_json())
+            output::document(out.as_deref(), &Barn::generate(*number).to_json())
         }
         (None, Some(world)) => simulate(app, world, arguments),
         (None, None) => Err(input::Usage("expected a world file".to_owned()).into()),
@@ -351,7 +351,7 @@ fn view(app: &App, arguments: &View) -> anyhow::Result<Outcome> {
         None => world_to_svg(&world),
         Some(model) => to_svg(&simulation(app, &arguments.world, model)?),
     };
-    write(arguments.out.as_deref(), &drawing)
+    output::document(arguments.out.as_deref(), &drawing)
 }
 
 fn chart(arguments: &Chart) -> anyhow::Result<Outcome> {
@@ -359,7 +359,7 @@ fn chart(arguments: &Chart) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Diagnostics);
     };
     if arguments.truth {
-        return write(arguments.out.as_deref(), &to_truth(&world));
+        return output::document(arguments.out.as_deref(), &to_truth(&world));
     }
     let Some(chart) = to_geojson(&world) else {
         let path = arguments.world.display();
@@ -368,19 +368,7 @@ fn chart(arguments: &Chart) -> anyhow::Result<Outcome> {
         ));
         return Ok(Outcome::Diagnostics);
     };
-    write(arguments.out.as_deref(), &chart)
-}
-
-fn write(out: Option<&Path>, text: &str) -> anyhow::Result<Outcome> {
-    match out {
-        Some(path) => {
-            std::fs::write(path, text)
-                .with_context(|| format!("cannot write {}", path.display()))?;
-            output::note(&format!("wrote {}", path.display()));
-        }
-        None => output::bytes(text.as_bytes())?,
-    }
-    Ok(Outcome::Fine)
+    output::document(arguments.out.as_deref(), &chart)
 }
 
 fn simulation(app: &App, world: &Path, model: &Path) -> anyhow::Result<Simulation> {
