@@ -5,8 +5,8 @@
 
 use crate::{Length, stopwatch};
 use anyhow::{Context as _, Result};
-use bowline_autonomy::Fan;
-use bowline_autonomy::vote::{Ballot, Motion, Rules, Voter, decide};
+use bowline_autonomy::vote::{Ballot, Lead, Motion, Rules, Voter, decide};
+use bowline_autonomy::{Fan, Travel};
 use bowline_msgs::{Arc, Vote};
 use std::hint::black_box;
 
@@ -40,7 +40,13 @@ fn best_us(n_voters: u16, n_each_side: u16, n_turns: u32) -> Result<f64> {
 fn one_decision(rules: &Rules, votes: &[Vote]) {
     let ballots: Vec<_> = votes
         .iter()
-        .map(|vote| Ballot::new(black_box(vote), rules.fan.spacing_per_m() / 2.0))
+        .map(|vote| {
+            Ballot::new(
+                black_box(vote),
+                Travel::Forward,
+                rules.fan.spacing_per_m() / 2.0,
+            )
+        })
         .collect();
     let voters: Vec<Voter<'_>> = ballots
         .iter()
@@ -48,7 +54,7 @@ fn one_decision(rules: &Rules, votes: &[Vote]) {
             name: "voter",
             weight: 1.0,
             is_required: true,
-            is_leader: true,
+            lead: Lead::Mission,
             ballot: ballot.as_ref().map_err(Clone::clone),
         })
         .collect();

@@ -148,7 +148,9 @@ MESSAGES = [
                             {"veto": False, "curvature_per_m": -0.125, "max_speed_mps": "Infinity", "vote": 1.0,
                              "confidence": 0.5},
                             {"veto": True, "curvature_per_m": 0.125, "max_speed_mps": 0.0, "vote": -1.0, "confidence": 1.0}],
-                        "free_m": ["Infinity", 2.5], "reason": "a step of 0.4 m on the left"}),
+                        "free_m": ["Infinity", 2.5], "n_backward": 1, "backward": [
+                            {"veto": False, "curvature_per_m": 0.0, "max_speed_mps": 0.5, "vote": 0.0, "confidence": 0.0}],
+                        "backward_free_m": [3.5], "reason": "a step of 0.4 m on the left"}),
     ("bowline.arbitration_t", {"utime": 1763269856250000, "stopped": False, "curvature_per_m": -0.125, "speed_mps": 1.5,
                                "reason": "hazard limits the speed", "n_arcs": 2, "curvatures_per_m": [-0.125, 0.125],
                                "totals": [0.5, -1.0], "vetoed_by": ["", "hazard"], "n_voters": 2,

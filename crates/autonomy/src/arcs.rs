@@ -8,6 +8,27 @@
 
 use bowline_component::{BuildError, Vehicle};
 
+/// Which way an arc is followed. The curvature says how the wheels are turned: forward and backward they follow one circle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Travel {
+    /// The vehicle's front leads.
+    #[default]
+    Forward,
+    /// Its rear does.
+    Backward,
+}
+
+impl Travel {
+    /// Of lengths and speeds along the vehicle's forward axis: 1, or -1 backward.
+    #[must_use]
+    pub fn sign(self) -> f64 {
+        match self {
+            Self::Forward => 1.0,
+            Self::Backward => -1.0,
+        }
+    }
+}
+
 /// Curvatures from hard right to hard left, evenly spaced, straight on among them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fan {

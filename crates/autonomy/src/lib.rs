@@ -20,7 +20,7 @@ pub mod vote;
 mod whereabouts;
 
 pub use alarms::{ACKNOWLEDGE_CHANNEL, Alarms, AlarmsParameters, LIST_CHANNEL};
-pub use arcs::{Fan, MAX_ARCS};
+pub use arcs::{Fan, MAX_ARCS, Travel};
 pub use flat::{Place, within_half_turn};
 pub use jump::{Agility, Jump, JumpWatch};
 pub use mission::{Mission, MissionParameters};

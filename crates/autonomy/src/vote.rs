@@ -13,10 +13,10 @@ mod voting;
 mod waypoint;
 
 pub use arbiter::{Arbiter, ArbiterParameters};
-pub use ballot::{Ballot, Fault, Opinion};
-pub use decide::{Chosen, Decision, Motion, Rules, Voter, decide};
+pub use ballot::{Ballot, Ballots, Fault, Opinion};
+pub use decide::{Chosen, Decision, Lead, Motion, Rules, Voter, decide};
 pub use hazard::{Avoidance, Hazard, HazardParameters};
 pub use sweep::{Footing, Ground, Outline, Sweeper, Swept};
 pub use teleop::{Teleop, TeleopParameters};
-pub use voting::{Judgement, curvature_to, favour, vote_on};
+pub use voting::{Judgement, curvature_to, favour, vote_on, with_arcs};
 pub use waypoint::{Waypoint, WaypointParameters};

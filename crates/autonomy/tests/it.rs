@@ -40,6 +40,8 @@ mod plans;
 mod seabed;
 #[path = "it/sparse.rs"]
 mod sparse;
+#[path = "it/steered.rs"]
+mod steered;
 #[path = "it/support.rs"]
 mod support;
 #[path = "it/terrain.rs"]

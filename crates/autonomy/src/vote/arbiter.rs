@@ -1,8 +1,8 @@
 //! DRDC's `ArcArbiter`: the only component that commands the vehicle.
 
-use super::ballot::{Ballot, Fault};
-use super::decide::{Decision, Motion, Rules, Voter, decide};
-use crate::{Agility, Fan, Jump, JumpWatch, Place, Whereabouts};
+use super::ballot::{Ballots, Fault};
+use super::decide::{Decision, Lead, Motion, Rules, Voter, decide};
+use crate::{Agility, Fan, Jump, JumpWatch, Place, Travel, Whereabouts};
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
     Time, Vehicle,
@@ -22,6 +22,9 @@ bowline_component::parameters! {
         required: Vec<String> = vec!["hazard".into()];
         /// Those who want to go somewhere: without any of them the vehicle stops.
         leaders: Vec<String> = vec!["waypoint".into()];
+        /// The leader whose votes are a person's. While they count, no other leader does, unless it is required, and the
+        /// vehicle can be driven backward; without a name there is none.
+        person: String = String::new();
         /// Arcs on each side of straight on.
         n_arcs_each_side: i64 = 20, within 1..=500;
         /// Never faster, metres a second.
@@ -100,9 +103,9 @@ struct Seat {
     name: String,
     weight: f64,
     is_required: bool,
-    is_leader: bool,
+    lead: Lead,
     votes: Input<Vote>,
-    ballot: Result<Ballot, Fault>,
+    ballots: Result<Ballots, Fault>,
 }
 
 impl Build for Arbiter {
@@ -118,14 +121,18 @@ impl Build for Arbiter {
             Seat {
                 weight: weight.copied().unwrap_or(1.0),
                 is_required: parameters.required.contains(name),
-                is_leader: parameters.leaders.contains(name),
+                lead: match parameters.leaders.contains(name) {
+                    true if parameters.person == *name => Lead::Person,
+                    true => Lead::Mission,
+                    false => Lead::No,
+                },
                 votes: ports.input_on(
                     name,
                     &format!("What {name} thinks of each arc."),
                     Expect::within(parameters.deadline),
                     &format!("vote.{name}"),
                 ),
-                ballot: Err(Fault::Silent),
+                ballots: Err(Fault::Silent),
                 name: name.clone(),
             }
         };
@@ -171,6 +178,15 @@ fn check(parameters: &ArbiterParameters) -> Result<(), BuildError> {
             "without leaders the vehicle never moves: name those who want to go somewhere".into(),
         );
     }
+    let person = &parameters.person;
+    if !person.is_empty() && !parameters.leaders.contains(person) {
+        return Err(format!("person is {person:?}, who is not among leaders").into());
+    }
+    if parameters.required.contains(person) {
+        return Err(
+            format!("required has {person:?}: without a person the vehicle never moves").into(),
+        );
+    }
     let weights = &parameters.weights;
     if !weights.is_empty() && weights.len() != voters.len() {
         return Err(format!(
@@ -196,8 +212,8 @@ impl Component for Arbiter {
         for seat in &mut self.seats {
             if let Some(vote) = step.arrived(seat.votes) {
                 has_voted = true;
-                seat.ballot = if vote.voter == seat.name {
-                    Ballot::new(&vote, half_spacing_per_m)
+                seat.ballots = if vote.voter == seat.name {
+                    Ballots::new(&vote, half_spacing_per_m)
                 } else {
                     Err(Fault::Foreign {
                         found: vote.voter.clone(),
@@ -228,11 +244,7 @@ impl Arbiter {
     fn decide(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let now = step.now();
         let here = self.here(step);
-        let voters: Vec<Voter<'_>> = self
-            .seats
-            .iter()
-            .map(|seat| seat.voter(&self.rules, now, here.as_ref().ok()))
-            .collect();
+        let (travel, voters) = self.voters(now, here.as_ref().ok());
         let motion = self.motion(now);
         let decision = match &here {
             Ok(_) => decide(&self.rules, &voters, motion, now.utime()),
@@ -247,7 +259,9 @@ impl Arbiter {
         let curvature_per_m = decision
             .chosen
             .map_or(motion.curvature_per_m, |chosen| chosen.curvature_per_m);
-        let speed_mps = decision.chosen.map_or(0.0, |chosen| chosen.speed_mps);
+        let speed_mps = decision
+            .chosen
+            .map_or(0.0, |chosen| travel.sign() * chosen.speed_mps);
         out.send(
             self.command,
             Velocity {
@@ -271,6 +285,32 @@ impl Arbiter {
             None => Health::Degraded(decision.reason),
         });
         self.last = Some((now, curvature_per_m));
+    }
+
+    /// Who votes on which way: backward only for a person, and whoever leads elsewhere then does not count.
+    fn voters(&self, now: Time, here: Option<&Place>) -> (Travel, Vec<Voter<'_>>) {
+        let moment = (now, here);
+        let person = self.seats.iter().find(|seat| seat.lead == Lead::Person);
+        let is_led = |travel: &Travel| {
+            let voter = person.map(|it| it.voter(&self.rules, moment, *travel));
+            voter.is_some_and(|it| it.ballot.is_ok())
+        };
+        let led = [Travel::Forward, Travel::Backward].into_iter().find(is_led);
+        let travel = led.unwrap_or_default();
+        let voters = self.seats.iter().map(|seat| {
+            let voter = seat.voter(&self.rules, moment, travel);
+            let is_overruled = seat.lead == Lead::Mission && !seat.is_required;
+            match person.filter(|_| led.is_some() && is_overruled) {
+                Some(person) => Voter {
+                    ballot: Err(Fault::Overruled {
+                        by: person.name.clone(),
+                    }),
+                    ..voter
+                },
+                None => voter,
+            }
+        });
+        (travel, voters.collect())
     }
 
     /// A place that no vehicle could have moved to means that one of the two is wrong, and so is what voters knew.
@@ -311,9 +351,17 @@ impl Arbiter {
 }
 
 impl Seat {
-    fn voter(&self, rules: &Rules, now: Time, here: Option<&Place>) -> Voter<'_> {
-        let ballot = match (&self.ballot, here) {
-            (Ok(ballot), Some(here)) => rules.admit(ballot, now.utime(), *here),
+    fn voter(
+        &self,
+        rules: &Rules,
+        (now, here): (Time, Option<&Place>),
+        travel: Travel,
+    ) -> Voter<'_> {
+        let ballot = match (&self.ballots, here) {
+            (Ok(ballots), Some(here)) => {
+                let ballot = ballots.of(travel);
+                ballot.and_then(|it| rules.admit(it, now.utime(), *here))
+            }
             (Ok(_), None) => Err(Fault::Nonsense("where the vehicle is is not known")),
             (Err(fault), _) => Err(fault.clone()),
         };
@@ -321,7 +369,7 @@ impl Seat {
             name: &self.name,
             weight: self.weight,
             is_required: self.is_required,
-            is_leader: self.is_leader,
+            lead: self.lead,
             ballot,
         }
     }

@@ -1,7 +1,7 @@
 //! One voter's vote, checked, and what it says about any curvature.
 
 use crate::Place;
-use crate::arcs::MAX_ARCS;
+use crate::arcs::{MAX_ARCS, Travel};
 use bowline_msgs::{Arc, Vote};
 
 /// Log-odds of the best and the worst vote: 1 in 200.
@@ -58,6 +58,15 @@ pub enum Fault {
     /// There is none.
     #[error("it has not voted")]
     Silent,
+    /// There is none for this way.
+    #[error("it has not judged driving {}", match .0 { Travel::Forward => "forward", Travel::Backward => "backward" })]
+    Unjudged(Travel),
+    /// A person leads, and this voter wants to go somewhere else.
+    #[error("overruled by {by}")]
+    Overruled {
+        /// The voter that votes for the person.
+        by: String,
+    },
     /// It rests on old data.
     #[error("its vote is {age_s:.2} s old")]
     Old {
@@ -83,14 +92,57 @@ pub enum Fault {
     Nonsense(&'static str),
 }
 
+/// What a voter thinks of driving forward, and of driving backward; one of both at least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ballots {
+    forward: Option<Ballot>,
+    backward: Option<Ballot>,
+}
+
+impl Ballots {
+    /// Checks a vote.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ballot::new`], for either way.
+    pub fn new(vote: &Vote, half_spacing_per_m: f64) -> Result<Self, Fault> {
+        let is_only_backward = vote.arcs.is_empty() && !vote.backward.is_empty();
+        let of = |travel, is_judged: bool| {
+            let ballot = is_judged.then(|| Ballot::new(vote, travel, half_spacing_per_m));
+            ballot.transpose()
+        };
+        Ok(Self {
+            forward: of(Travel::Forward, !is_only_backward)?,
+            backward: of(Travel::Backward, !vote.backward.is_empty())?,
+        })
+    }
+
+    /// That for one way.
+    ///
+    /// # Errors
+    ///
+    /// When the voter has judged only the other.
+    pub fn of(&self, travel: Travel) -> Result<&Ballot, Fault> {
+        let ballot = match travel {
+            Travel::Forward => &self.forward,
+            Travel::Backward => &self.backward,
+        };
+        ballot.as_ref().ok_or(Fault::Unjudged(travel))
+    }
+}
+
 impl Ballot {
-    /// Checks a vote. Vetoes reach `half_spacing_per_m` to either side of an arc, or half way to its neighbours if that is
+    /// Checks a vote for one way. Vetoes reach `half_spacing_per_m` to either side of an arc, or half way to its neighbours if that is
     /// more.
     ///
     /// # Errors
     ///
     /// When anything in it makes no sense: then the voter is at fault, and nothing of it counts.
-    pub fn new(vote: &Vote, half_spacing_per_m: f64) -> Result<Self, Fault> {
+    pub fn new(vote: &Vote, travel: Travel, half_spacing_per_m: f64) -> Result<Self, Fault> {
+        let (arcs, free_m) = match travel {
+            Travel::Forward => (&vote.arcs, &vote.free_m),
+            Travel::Backward => (&vote.backward, &vote.backward_free_m),
+        };
         let place = Place::new(vote.position_m[0], vote.position_m[1], vote.heading_rad);
         let is_somewhere = [place.x_m, place.y_m, place.heading_rad]
             .iter()
@@ -98,14 +150,15 @@ impl Ballot {
         if !is_somewhere {
             return Err(Fault::Nonsense("its place is not a number"));
         }
-        if vote.arcs.is_empty() || vote.arcs.len() > MAX_ARCS {
+        if arcs.is_empty() || arcs.len() > MAX_ARCS {
             return Err(Fault::Nonsense("it has no arcs, or too many"));
         }
-        if vote.free_m.len() != vote.arcs.len() {
+        if free_m.len() != arcs.len() {
             return Err(Fault::Nonsense("it has not one free length for each arc"));
         }
-        let judged = vote.arcs.iter().zip(&vote.free_m);
-        let arcs = judged
+        let arcs = arcs
+            .iter()
+            .zip(free_m)
             .map(|(arc, free_m)| judge(arc, f64::from(*free_m)))
             .collect::<Result<Vec<_>, _>>()?;
         if !arcs.is_sorted_by(|one, two| one.curvature_per_m < two.curvature_per_m) {

@@ -12,10 +12,21 @@ pub struct Voter<'a> {
     pub weight: f64,
     /// Whether the vehicle must not move without it.
     pub is_required: bool,
-    /// Whether it wants to go somewhere; the vehicle moves only if one such voter counts.
-    pub is_leader: bool,
+    /// Whether it wants to go somewhere.
+    pub lead: Lead,
     /// Its latest vote, or why there is none that counts.
     pub ballot: Result<&'a Ballot, Fault>,
+}
+
+/// Whether a voter wants to go somewhere; the vehicle moves only if one such voter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// It judges where others go.
+    No,
+    /// It goes where a mission or a plan does.
+    Mission,
+    /// Its votes are a person's: what it vetoes is farther from what the person asks for than the vehicle may go.
+    Person,
 }
 
 /// How arcs and speeds are chosen.
@@ -167,13 +178,15 @@ impl Limit {
 ///
 /// For every input: no curvature is chosen that a voter that counts vetoes, or that a required one has not judged; the speed
 /// is at most what each of them allows on it, and such that the vehicle stops before what is in the way; without all
-/// required voters and one leader, the vehicle stops.
+/// required voters and one leader, the vehicle stops. On the way to an arc that a person asks for, what the person vetoes
+/// may be passed.
 #[must_use]
 pub fn decide(rules: &Rules, voters: &[Voter<'_>], motion: Motion, now_utime: i64) -> Decision {
     let table = Table {
         rules,
         voters,
         now_utime,
+        is_passing: false,
     };
     let weighed = table.weigh_fan();
     let stop = |reason| Decision {
@@ -191,12 +204,17 @@ pub fn decide(rules: &Rules, voters: &[Voter<'_>], motion: Motion, now_utime: i6
     };
     let most = rules.max_curvature_rate * motion.elapsed_s;
     let smooth = motion.curvature_per_m + (wanted - motion.curvature_per_m).clamp(-most, most);
-    let may = |curvature: f64| {
+    let may = |table: Table<'_>, curvature: f64| {
         let weighed = table.weigh(curvature);
         weighed.fits(rules).then_some((curvature, weighed))
     };
+    let passing = Table {
+        is_passing: true,
+        ..table
+    };
     // What is on the way from the last arc to the next may be vetoed: then smoothness has to go.
-    let Some((curvature_per_m, chosen)) = may(smooth).or_else(|| may(wanted)) else {
+    let Some((curvature_per_m, chosen)) = may(passing, smooth).or_else(|| may(table, wanted))
+    else {
         return stop("stopped: no arc between those that are left".to_owned());
     };
     Decision {
@@ -209,10 +227,13 @@ pub fn decide(rules: &Rules, voters: &[Voter<'_>], motion: Motion, now_utime: i6
 }
 
 /// Everything that a curvature is weighed by.
+#[derive(Clone, Copy)]
 struct Table<'a> {
     rules: &'a Rules,
     voters: &'a [Voter<'a>],
     now_utime: i64,
+    /// Whether the curvature is only on the way to one that a person has not vetoed.
+    is_passing: bool,
 }
 
 /// What all voters together think of a curvature.
@@ -280,8 +301,11 @@ impl Table<'_> {
 
     fn add(&self, weighed: &mut Weighed, (idx, voter): (usize, &Voter<'_>), opinion: Opinion) {
         weighed.total += voter.weight * opinion.favour;
-        if opinion.is_vetoed || (voter.is_required && !opinion.is_judged) {
-            weighed.vetoed_by = weighed.vetoed_by.or(Some(idx));
+        let is_vetoed = opinion.is_vetoed && !(voter.lead == Lead::Person && self.is_passing);
+        if is_vetoed || (voter.is_required && !opinion.is_judged) {
+            // A person who is stopped has to know by what else.
+            let first = weighed.vetoed_by;
+            weighed.vetoed_by = first.filter(|it| !self.is_person(*it)).or(Some(idx));
         }
         weighed.limit(opinion.max_speed_mps, Limit::Voter(idx));
         if opinion.free_m.is_finite() {
@@ -299,25 +323,51 @@ impl Table<'_> {
         }
     }
 
+    fn is_person(&self, idx: usize) -> bool {
+        self.voters
+            .get(idx)
+            .is_some_and(|voter| voter.lead == Lead::Person)
+    }
+
+    /// A voter and its reason, for people.
+    fn words(&self, idx: usize) -> String {
+        match self.voters.get(idx) {
+            Some(Voter {
+                name,
+                ballot: Ok(ballot),
+                ..
+            }) => format!("{name}: {}", ballot.reason),
+            Some(voter) => voter.name.to_owned(),
+            None => "?".to_owned(),
+        }
+    }
+
     /// Why no arc is left, for people, and what limits the one that was driven last.
     fn nothing_left(&self, weighed: &[Weighed], last: Limit) -> String {
         let name = |idx: usize| self.voters.get(idx).map_or("?", |voter| voter.name);
         if weighed.iter().all(|arc| arc.vetoed_by.is_some()) {
             let vetoes = weighed.iter().filter_map(|arc| arc.vetoed_by);
+            let is_led = self
+                .voters
+                .iter()
+                .any(|it| it.lead == Lead::Person && it.ballot.is_ok());
+            if is_led {
+                let mut others: Vec<usize> = vetoes.filter(|idx| !self.is_person(*idx)).collect();
+                others.sort_unstable();
+                others.dedup();
+                let words: Vec<String> = others.into_iter().map(|idx| self.words(idx)).collect();
+                return format!(
+                    "stopped: what the person asks for is vetoed by {}",
+                    words.join(" and ")
+                );
+            }
             let mut names: Vec<&str> = vetoes.map(name).collect();
             names.sort_unstable();
             names.dedup();
             return format!("stopped: every arc is vetoed, by {}", names.join(" and "));
         }
         match last {
-            Limit::Voter(idx) => {
-                let ballot = self.voters.get(idx).map(|voter| &voter.ballot);
-                let why = match ballot {
-                    Some(Ok(ballot)) => ballot.reason.as_str(),
-                    Some(Err(_)) | None => "",
-                };
-                format!("stopped by {}: {why}", name(idx))
-            }
+            Limit::Voter(idx) => format!("stopped by {}", self.words(idx)),
             Limit::Robot | Limit::Turn | Limit::Obstacle(_) | Limit::Age(_) => {
                 format!("stopped: {}", last.words(self.voters))
             }
@@ -336,7 +386,7 @@ fn missing(voters: &[Voter<'_>]) -> Option<String> {
     }
     let is_led = voters
         .iter()
-        .any(|voter| voter.is_leader && voter.ballot.is_ok());
+        .any(|voter| voter.lead != Lead::No && voter.ballot.is_ok());
     (!is_led).then(|| "stopped: nobody wants to go anywhere".to_owned())
 }
 

@@ -4,8 +4,8 @@
 //! far the others are free. *Avoidance* prefers: arcs with more room around them, and better ground.
 
 use super::sweep::{Ground, Outline, Sweeper, Swept};
-use super::voting::{Judgement, vote_on};
-use crate::{Fan, Whereabouts, forward_speed_mps};
+use super::voting::{Judgement, vote_on, with_arcs};
+use crate::{Fan, Place, Travel, Whereabouts, forward_speed_mps};
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, MissingFact, Outbox, Output, Ports, Step,
     Vehicle,
@@ -33,6 +33,9 @@ bowline_component::parameters! {
         lag_s: f64 = 0.2, within 0.0..=5.0;
         /// No faster than this over ground that nobody has seen, metres a second.
         unknown_speed_mps: f64 = 0.8, within 0.0..=50.0;
+        /// Arcs are judged for driving backward, too, while the vehicle is not faster forward than this, metres a second: it
+        /// has to stop first.
+        backward_below_mps: f64 = 0.3, within 0.0..=50.0;
         /// Older data is no data.
         deadline: Duration = Duration::from_millis(400);
     }
@@ -165,34 +168,35 @@ impl Watcher {
             .place(&pose)
             .map_err(|why| why.to_string())?;
         let ground = Ground::new(map)?;
-        let speed_mps = forward_speed_mps(&pose).unwrap_or(0.0).max(0.0);
+        let speed_mps = forward_speed_mps(&pose).unwrap_or(0.0);
         let sweeper = self.sweeper(ground.cell_m());
-        let swept: Vec<Swept> = self
-            .fan
-            .curvatures_per_m()
-            .iter()
-            .map(|curvature| sweeper.sweep(&ground, place, *curvature))
-            .collect();
-        let reason = reason(&swept, self.fan.curvatures_per_m());
-        let mut each = swept.iter();
+        let fan = &self.fan;
+        let swept = |travel| Fanned::new(fan, &sweeper, (&ground, place), travel);
+        let forward = swept(Travel::Forward);
+        let may_back = speed_mps <= self.parameters.backward_below_mps;
+        let backward = may_back.then(|| swept(Travel::Backward));
+        let reason = reason(&forward, backward.as_ref());
+        let judge = |fanned: Fanned<'_>| {
+            let speed_mps = (fanned.travel.sign() * speed_mps).max(0.0);
+            let mut each = fanned.swept.into_iter();
+            let parameters = &self.parameters;
+            let judge = &judge;
+            move |curvature_per_m| {
+                let drive = Drive {
+                    curvature_per_m,
+                    speed_mps,
+                };
+                let swept = each.next();
+                swept.map_or(Judgement::INDIFFERENT, |it| judge(parameters, it, drive))
+            }
+        };
         // It rests on the older of the two.
         let utime = map.utime.min(pose.utime);
-        Ok(vote_on(
-            (voter, reason),
-            utime,
-            place,
-            &self.fan,
-            |curvature| {
-                let swept = each.next().copied();
-                swept.map_or(Judgement::INDIFFERENT, |swept| {
-                    let drive = Drive {
-                        curvature_per_m: curvature,
-                        speed_mps,
-                    };
-                    judge(&self.parameters, swept, drive)
-                })
-            },
-        ))
+        let vote = vote_on((voter, reason), utime, place, fan, judge(forward));
+        Ok(match backward {
+            Some(backward) => with_arcs(vote, Travel::Backward, fan, judge(backward)),
+            None => vote,
+        })
     }
 
     fn sweeper(&mut self, cell_m: f64) -> Sweeper {
@@ -214,29 +218,65 @@ impl Watcher {
     }
 }
 
-/// What is nearest in the way, for people: as far ahead as it goes.
-fn reason(swept: &[Swept], curvatures: &[f64]) -> String {
-    let nearest_m = swept
-        .iter()
-        .map(|it| it.free_m)
-        .fold(f64::INFINITY, f64::min);
-    let near = swept
-        .iter()
-        .zip(curvatures)
-        .filter(|(swept, _)| swept.free_m.is_finite() && swept.free_m <= nearest_m + 0.5);
-    let ahead = near.min_by(|(_, one), (_, two)| one.abs().total_cmp(&two.abs()));
-    let Some((swept, curvature)) = ahead else {
-        return "nothing in the way".to_owned();
-    };
-    let sharp = curvatures.last().copied().unwrap_or(0.0) / 3.0;
-    let side = if *curvature > sharp {
-        "to the left"
-    } else if *curvature < -sharp {
-        "to the right"
-    } else {
-        "ahead"
-    };
-    format!("blocked after {:.1} m {side}", swept.free_m)
+/// What following each arc of a fan comes to.
+struct Fanned<'a> {
+    fan: &'a Fan,
+    travel: Travel,
+    swept: Vec<Swept>,
+}
+
+impl<'a> Fanned<'a> {
+    fn new(
+        fan: &'a Fan,
+        sweeper: &Sweeper,
+        (ground, from): (&Ground<'_>, Place),
+        travel: Travel,
+    ) -> Self {
+        let curvatures = fan.curvatures_per_m().iter();
+        let swept = curvatures.map(|it| sweeper.sweep(ground, from, (*it, travel)));
+        Self {
+            fan,
+            travel,
+            swept: swept.collect(),
+        }
+    }
+
+    /// What is nearest in the way, for people: as far ahead as it goes. `None` where nothing is to be reported.
+    fn reason(&self) -> Option<String> {
+        let curvatures = self.fan.curvatures_per_m();
+        let nearest_m = self
+            .swept
+            .iter()
+            .map(|it| it.free_m)
+            .fold(f64::INFINITY, f64::min);
+        let near = self
+            .swept
+            .iter()
+            .zip(curvatures)
+            .filter(|(swept, _)| swept.free_m.is_finite() && swept.free_m <= nearest_m + 0.5);
+        let ahead = near.min_by(|(_, one), (_, two)| one.abs().total_cmp(&two.abs()));
+        let (swept, curvature) = ahead?;
+        let sharp = self.fan.max_per_m() / 3.0;
+        let side = match (*curvature, self.travel) {
+            // Once round, a sharp turn backward meets what is ahead.
+            (curvature, Travel::Backward) if curvature.abs() > sharp => return None,
+            (_, Travel::Backward) => "behind",
+            (curvature, Travel::Forward) if curvature > sharp => "to the left",
+            (curvature, Travel::Forward) if curvature < -sharp => "to the right",
+            (_, Travel::Forward) => "ahead",
+        };
+        Some(format!("blocked after {:.1} m {side}", swept.free_m))
+    }
+}
+
+/// Why a vote is as it is, for people.
+fn reason(forward: &Fanned<'_>, backward: Option<&Fanned<'_>>) -> String {
+    let ahead = forward.reason();
+    let ahead = ahead.unwrap_or_else(|| "nothing in the way".to_owned());
+    match backward.and_then(Fanned::reason) {
+        Some(behind) => format!("{ahead}; backward, {behind}"),
+        None => ahead,
+    }
 }
 
 /// Vetoes arcs on which the vehicle could not stop in time.

@@ -1,6 +1,6 @@
 //! What a vehicle would roll over if it followed an arc.
 
-use crate::Place;
+use crate::{Place, Travel};
 use bowline_component::{MissingFact, Vehicle};
 use bowline_msgs::Map;
 use std::f64::consts::TAU;
@@ -50,11 +50,17 @@ impl Outline {
         rows.flatten().collect()
     }
 
-    /// The same, but only those at its front and its sides: what is new when it moves forward.
-    fn rim(self, apart_m: f64) -> Vec<[f64; 2]> {
+    /// The same, but only those at the end that leads and its sides: what is new when it moves.
+    fn rim(self, apart_m: f64, travel: Travel) -> Vec<[f64; 2]> {
         let edge = self.half_width_m - apart_m / 2.0;
         let mut points = self.points(apart_m);
-        points.retain(|[forward, left]| *forward >= self.front_m - apart_m || left.abs() >= edge);
+        points.retain(|[forward, left]| {
+            let is_leading = match travel {
+                Travel::Forward => *forward >= self.front_m - apart_m,
+                Travel::Backward => *forward <= apart_m - self.rear_m,
+            };
+            is_leading || left.abs() >= edge
+        });
         points
     }
 }
@@ -156,7 +162,9 @@ pub struct Swept {
 #[derive(Clone, Debug)]
 pub struct Sweeper {
     whole: Vec<[f64; 2]>,
-    rim: Vec<[f64; 2]>,
+    /// What is new when the vehicle moves forward, and backward.
+    front: Vec<[f64; 2]>,
+    rear: Vec<[f64; 2]>,
     /// From the origin to the corner that is farthest away, metres.
     reach_m: f64,
     step_m: f64,
@@ -172,7 +180,8 @@ impl Sweeper {
         let step_m = cell_m / 2.0;
         Self {
             whole: outline.points(step_m),
-            rim: outline.rim(step_m),
+            front: outline.rim(step_m, Travel::Forward),
+            rear: outline.rim(step_m, Travel::Backward),
             reach_m: outline
                 .front_m
                 .max(outline.rear_m)
@@ -183,9 +192,18 @@ impl Sweeper {
         }
     }
 
-    /// Follows one arc from a place. What is under the vehicle at the start is left out if it stands on it already.
+    /// Follows one arc from a place, forward or backward. What is under the vehicle at the start is left out if it stands on it already.
     #[must_use]
-    pub fn sweep(&self, ground: &Ground<'_>, from: Place, curvature_per_m: f64) -> Swept {
+    pub fn sweep(
+        &self,
+        ground: &Ground<'_>,
+        from: Place,
+        (curvature_per_m, travel): (f64, Travel),
+    ) -> Swept {
+        let rim = match travel {
+            Travel::Forward => &self.front,
+            Travel::Backward => &self.rear,
+        };
         let mut swept = Swept {
             free_m: f64::INFINITY,
             known_m: f64::INFINITY,
@@ -197,9 +215,9 @@ impl Sweeper {
         let length_m = self.length_m.min(TAU / curvature_per_m.abs());
         let mut gone_m = step_m;
         while gone_m <= length_m {
-            let at = from.along_arc(curvature_per_m, gone_m);
+            let at = from.along_arc(curvature_per_m, travel.sign() * gone_m);
             let turned = at.heading_rad.sin_cos();
-            for point in &self.rim {
+            for point in rim {
                 match ground.at(placed(at, turned, *point)) {
                     Footing::Known(value) if value < self.blocked_below => {
                         swept.free_m = gone_m - step_m;

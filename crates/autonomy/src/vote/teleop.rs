@@ -1,33 +1,38 @@
 //! Tele-operation: what a person asks for, as votes, so that vetoes of others hold for people, too.
 
-use super::voting::{Judgement, favour, vote_on};
-use crate::{Fan, Whereabouts};
+use super::voting::{Judgement, favour, with_arcs};
+use crate::{Fan, Travel, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Vehicle,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
+    Vehicle,
 };
 use bowline_msgs::{PoseTransform, Velocity, Vote};
 use std::time::Duration;
 
 bowline_component::parameters! {
-    /// How a person's wishes become votes.
+    /// How a person's set-points become votes.
     pub struct TeleopParameters {
         in vehicle: Vehicle;
         /// Arcs on each side of straight on.
         n_arcs_each_side: i64 = 20, within 1..=500;
+        /// How far the vehicle may be steered from what the person asks for, as a share of the sharpest turn: arcs beyond are
+        /// vetoed, so that a vehicle with something in its way stops instead of going round it.
+        astray: f64 = 0.2, within 0.0..=2.0 => live;
         /// How often it votes, times a second.
         rate_hz: f64 = 10.0, within 0.1..=100.0;
-        /// A person who has said nothing for so long asks for nothing.
+        /// An older set-point of a person is none.
         deadline: Duration = Duration::from_millis(400);
     }
 }
 
-/// Votes for what a person asks for, and says nothing when nobody does.
+/// Votes for what a person asks for, and abstains while no person does.
 #[derive(Debug)]
 pub struct Teleop {
+    parameters: TeleopParameters,
     wheelbase_m: f64,
     whereabouts: Whereabouts,
     fan: Fan,
-    wish: Input<Velocity>,
+    direct: Input<Velocity>,
     pose: Input<PoseTransform>,
     votes: Output<Vote>,
 }
@@ -42,57 +47,80 @@ impl Build for Teleop {
             wheelbase_m: parameters.vehicle.wheelbase_m()?,
             whereabouts: Whereabouts::of(&parameters.vehicle)?,
             fan: Fan::of(&parameters.vehicle, parameters.n_arcs_each_side)?,
-            wish: ports.input(
-                "wish",
-                "How a person wants the vehicle to move.",
+            direct: ports.input_on(
+                "direct",
+                "How a person asks the vehicle to move, from the gate.",
                 fresh.optional(),
+                "teleop.velocity",
             ),
             pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),
             votes: ports.output_on("vote", "What the person thinks of each arc.", "vote.teleop"),
+            parameters,
         })
     }
 }
 
 impl Component for Teleop {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
-        if !step.is_tick() {
+        // A set-point that is voted on at once reaches the vehicle at the rate at which the person sends it.
+        if !step.is_tick() && step.arrived(self.direct).is_none() {
             return;
         }
-        let (Some(wish), Some(pose)) = (step.fresh(self.wish), step.fresh(self.pose)) else {
-            // Nobody asks for anything, which is how it should be mostly.
+        let (Some(direct), Some(pose)) = (step.fresh(self.direct), step.fresh(self.pose)) else {
+            // No person asks for anything, as is usual.
             out.health(Health::Good);
             return;
         };
-        let place = match self.whereabouts.place(&pose) {
-            Ok(place) => place,
-            Err(why) => {
-                out.health(Health::Degraded(why.to_string()));
-                return;
+        match self.vote(&direct, &pose) {
+            Ok(vote) => {
+                out.health(Health::Good);
+                out.send(self.votes, vote);
             }
-        };
-        // What is not a number is no wish; the arcs are for driving forward.
-        if !wish.steering_rad.is_finite() || !(0.0..=1e3).contains(&wish.speed_mps) {
-            out.health(Health::Degraded(
-                "the person's wish is no forward motion".into(),
-            ));
-            return;
+            Err(why) => out.health(Health::Degraded(why)),
         }
-        let max_per_m = self.fan.max_per_m();
-        let wanted = (wish.steering_rad.tan() / self.wheelbase_m).clamp(-max_per_m, max_per_m);
-        let reason = (
-            "teleop",
-            format!("a person asks for {:.1} m/s", wish.speed_mps),
-        );
-        let utime = wish.utime.min(pose.utime);
-        out.health(Health::Good);
-        out.send(
-            self.votes,
-            vote_on(reason, utime, place, &self.fan, |curvature| Judgement {
-                vote: favour(curvature, wanted, max_per_m),
-                confidence: 1.0,
-                max_speed_mps: wish.speed_mps,
-                ..Judgement::INDIFFERENT
-            }),
-        );
+    }
+
+    fn parameters(&mut self) -> Option<&mut dyn Parameters> {
+        Some(&mut self.parameters)
+    }
+}
+
+impl Teleop {
+    fn vote(&self, direct: &Velocity, pose: &PoseTransform) -> Result<Vote, String> {
+        let Velocity {
+            steering_rad,
+            speed_mps,
+            ..
+        } = *direct;
+        let place = self
+            .whereabouts
+            .place(pose)
+            .map_err(|why| why.to_string())?;
+        if !steering_rad.is_finite() || !(-1e3..=1e3).contains(&speed_mps) {
+            return Err("what the person asks for is no motion of a vehicle".into());
+        }
+        let travel = match speed_mps < 0.0 {
+            true => Travel::Backward,
+            false => Travel::Forward,
+        };
+        let (max_per_m, spacing_per_m) = (self.fan.max_per_m(), self.fan.spacing_per_m());
+        let wanted = (steering_rad.tan() / self.wheelbase_m).clamp(-max_per_m, max_per_m);
+        // One arc at least is left.
+        let astray_per_m = (self.parameters.astray * max_per_m).max(spacing_per_m);
+        let vote = Vote {
+            utime: direct.utime.min(pose.utime),
+            voter: "teleop".to_owned(),
+            position_m: [place.x_m, place.y_m],
+            heading_rad: place.heading_rad,
+            reason: format!("a person asks for {speed_mps:.1} m/s"),
+            ..Vote::default()
+        };
+        Ok(with_arcs(vote, travel, &self.fan, |curvature| Judgement {
+            veto: (curvature - wanted).abs() > astray_per_m,
+            vote: favour(curvature, wanted, max_per_m),
+            confidence: 1.0,
+            max_speed_mps: speed_mps.abs(),
+            ..Judgement::INDIFFERENT
+        }))
     }
 }

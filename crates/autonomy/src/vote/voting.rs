@@ -1,6 +1,6 @@
 //! What voters have in common: judgements of arcs, and the vote that is made of them.
 
-use crate::{Fan, Place};
+use crate::{Fan, Place, Travel};
 use bowline_msgs::{Arc, Vote};
 
 /// What a voter thinks of one arc.
@@ -29,7 +29,7 @@ impl Judgement {
     };
 }
 
-/// A vote on each arc of a fan, as `judge` finds it by its curvature, 1/metres. `voter` is the name by which an arbiter
+/// A vote on driving forward along each arc of a fan, as `judge` finds it by its curvature, 1/metres. `voter` is the name by which an arbiter
 /// knows the voter, `reason` a text for operators; `utime` and `place` are the time and the place of the data that the
 /// vote rests on.
 ///
@@ -49,14 +49,33 @@ impl Judgement {
 /// assert!(vote.arcs[2].vote > vote.arcs[1].vote && vote.arcs[1].vote > vote.arcs[0].vote);
 /// ```
 #[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "votes travel in single precision"
-)]
 pub fn vote_on(
     (voter, reason): (&str, String),
     utime: i64,
     place: Place,
+    fan: &Fan,
+    judge: impl FnMut(f64) -> Judgement,
+) -> Vote {
+    let vote = Vote {
+        utime,
+        voter: voter.to_owned(),
+        position_m: [place.x_m, place.y_m],
+        heading_rad: place.heading_rad,
+        reason,
+        ..Vote::default()
+    };
+    with_arcs(vote, Travel::Forward, fan, judge)
+}
+
+/// The same vote, with a judgement of each arc of a fan for one way.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "votes travel in single precision"
+)]
+pub fn with_arcs(
+    vote: Vote,
+    travel: Travel,
     fan: &Fan,
     mut judge: impl FnMut(f64) -> Judgement,
 ) -> Vote {
@@ -73,17 +92,19 @@ pub fn vote_on(
         });
         free_m.push(judgement.free_m as f32);
     }
-    Vote {
-        utime,
-        voter: voter.to_owned(),
-        position_m: [place.x_m, place.y_m],
-        heading_rad: place.heading_rad,
-        arcs,
-        free_m,
-        reason,
-        ..Vote::default()
-    }
-    .with_lengths()
+    let vote = match travel {
+        Travel::Forward => Vote {
+            arcs,
+            free_m,
+            ..vote
+        },
+        Travel::Backward => Vote {
+            backward: arcs,
+            backward_free_m: free_m,
+            ..vote
+        },
+    };
+    vote.with_lengths()
 }
 
 /// The curvature of the arc from a place through a point of the map, 1/metres, positive to the left; the sharpest towards a

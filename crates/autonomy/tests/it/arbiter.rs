@@ -3,9 +3,9 @@
 use crate::support::car;
 use bowline_autonomy::Place;
 use bowline_autonomy::vote::{
-    Arbiter, ArbiterParameters, Ballot, Decision, Fault, Motion, Rules, Voter, decide,
+    Arbiter, ArbiterParameters, Ballot, Decision, Fault, Lead, Motion, Rules, Voter, decide,
 };
-use bowline_autonomy::{Fan, MAX_ARCS};
+use bowline_autonomy::{Fan, MAX_ARCS, Travel};
 use bowline_component::Rig;
 use bowline_msgs::{Arbitration, Arc, PoseTransform, Velocity, Vote};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn half_spacing() -> f64 {
     rules().fan.spacing_per_m() / 2.0
 }
 
-fn vote(voter: &str, arcs: &[(f32, bool, f32, f32)]) -> Vote {
+pub(crate) fn vote(voter: &str, arcs: &[(f32, bool, f32, f32)]) -> Vote {
     Vote {
         utime: NOW,
         voter: voter.to_owned(),
@@ -93,7 +93,9 @@ fn any_vote() -> impl Strategy<Value = Vote> {
 }
 
 fn ballots(votes: &[Vote]) -> Vec<Ballot> {
-    let ballots = votes.iter().map(|vote| Ballot::new(vote, half_spacing()));
+    let ballots = votes
+        .iter()
+        .map(|vote| Ballot::new(vote, Travel::Forward, half_spacing()));
     ballots.collect::<Result<_, _>>().unwrap()
 }
 
@@ -103,7 +105,7 @@ fn voters(ballots: &[Ballot]) -> Vec<Voter<'_>> {
         name: "somebody",
         weight: 1.0,
         is_required: idx == 0,
-        is_leader: true,
+        lead: Lead::Mission,
         ballot: Ok(ballot),
     };
     ballots.iter().enumerate().map(voter).collect()
@@ -219,7 +221,7 @@ proptest! {
             vote.arcs.push(Arc { veto: false, curvature_per_m, max_speed_mps, vote: favour, confidence });
             vote.free_m.push(free_m);
         }
-        if let Ok(ballot) = Ballot::new(&vote, half_spacing()) {
+        if let Ok(ballot) = Ballot::new(&vote, Travel::Forward, half_spacing()) {
             let decision = decided(&[ballot], AT_REST);
             prop_assert!(decision.totals.iter().all(|total| total.is_finite()));
             prop_assert!(decision.chosen.is_none_or(|it| it.curvature_per_m.is_finite() && it.speed_mps.is_finite()));
@@ -278,7 +280,9 @@ fn what_makes_no_sense_is_named() {
     let spoil = |how: &dyn Fn(&mut Vote)| {
         let mut vote = good.clone();
         how(&mut vote);
-        Ballot::new(&vote, half_spacing()).unwrap_err().to_string()
+        Ballot::new(&vote, Travel::Forward, half_spacing())
+            .unwrap_err()
+            .to_string()
     };
     type Spoiler<'a> = &'a dyn Fn(&mut Vote);
     let cases: [(Spoiler<'_>, &str); 9] = [
@@ -348,7 +352,7 @@ fn rig() -> Rig {
     })
 }
 
-fn pose_at(rig: &Rig) -> PoseTransform {
+pub(crate) fn pose_at(rig: &Rig) -> PoseTransform {
     let mut matrix = [0.0; 16];
     for diagonal in [0, 5, 10, 15] {
         matrix[diagonal] = 1.0;

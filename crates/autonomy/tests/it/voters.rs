@@ -5,7 +5,7 @@ use bowline_autonomy::vote::{
     Avoidance, Footing, Ground, Hazard, HazardParameters, Outline, Sweeper, Teleop,
     TeleopParameters, Waypoint, WaypointParameters,
 };
-use bowline_autonomy::{Mission, MissionParameters, Place};
+use bowline_autonomy::{Mission, MissionParameters, Place, Travel};
 use bowline_component::{Health, Rig, Vehicle};
 use bowline_msgs::{Map, Path, PoseTransform, Task, Velocity, Vote, Waypoint as Goal};
 use proptest::prelude::*;
@@ -266,23 +266,65 @@ fn waypoint_steers_to_the_next_goal_and_stops_at_the_last() {
 }
 
 #[test]
-fn teleop_votes_for_what_a_person_asks_for_and_falls_silent_with_them() {
-    let mut rig = Rig::new::<Teleop>(TeleopParameters {
+fn hazard_judges_driving_backward_while_the_vehicle_stands_or_goes_back() {
+    let back = |footing: &dyn Fn([f64; 2]) -> f32, speed_mps| {
+        let vote = hazard(footing, speed_mps);
+        let straight = vote.backward.len() / 2;
+        let arc = vote.backward.get(straight).map(|arc| arc.veto);
+        (arc, vote.backward_free_m.get(straight).copied(), vote)
+    };
+    // The block ends at -3 m; the vehicle's rear is at -0.5 m, with 0.3 m around it.
+    let behind = block_at(-4.0, 0.0);
+    let (veto, free_m, vote) = back(&behind, 0.0);
+    let free_m = free_m.unwrap();
+    assert!(
+        veto == Some(false) && (free_m - 2.2).abs() < 0.3,
+        "{free_m}"
+    );
+    assert!(arc(&vote, 0.0).2.is_infinite(), "nothing is ahead");
+    assert!(
+        vote.reason
+            .ends_with("; backward, blocked after 2.1 m behind"),
+        "{}",
+        vote.reason
+    );
+    let (veto, _, _) = back(&behind, -2.0);
+    assert_eq!(veto, Some(true), "it could not stop before it");
+    let (veto, _, _) = back(&block_at(-2.5, 0.0), 0.0);
+    assert_eq!(veto, Some(true), "it is too near");
+    let (veto, _, _) = back(&behind, 1.0);
+    assert_eq!(veto, None, "it has to stop first");
+}
+
+fn steered() -> Rig {
+    Rig::new::<Teleop>(TeleopParameters {
         vehicle: car(),
         ..TeleopParameters::default()
-    });
-    let utime = rig.now().utime();
-    rig.send(
-        "wish",
-        Velocity {
-            utime,
-            steering_rad: 0.25,
-            speed_mps: 1.2,
-        },
-    );
-    rig.send("pose", pose(utime, Place::default(), 0.0));
-    rig.advance(Duration::from_millis(100));
-    let vote = rig.take::<Vote>("vote").pop().unwrap();
+    })
+}
+
+/// The teleop's last vote after a person's set-points for so long, ten times a second.
+fn teleop(rig: &mut Rig, tenths: u32, (steering_rad, speed_mps): (f64, f64)) -> Option<Vote> {
+    for _ in 0..tenths {
+        let utime = rig.now().utime();
+        rig.send("pose", pose(utime, Place::default(), 0.0));
+        rig.send(
+            "direct",
+            Velocity {
+                utime,
+                steering_rad,
+                speed_mps,
+            },
+        );
+        rig.advance(Duration::from_millis(100));
+    }
+    rig.take::<Vote>("vote").pop()
+}
+
+#[test]
+fn teleop_votes_for_what_a_person_asks_for_and_falls_silent_with_them() {
+    let mut rig = steered();
+    let vote = teleop(&mut rig, 1, (0.25, 1.2)).unwrap();
     assert!(
         (best_curvature(&vote) - 0.13).abs() < 0.02,
         "{}",
@@ -293,6 +335,7 @@ fn teleop_votes_for_what_a_person_asks_for_and_falls_silent_with_them() {
             .iter()
             .all(|arc| (arc.max_speed_mps - 1.2).abs() < 1e-6)
     );
+    assert_eq!(vote.backward, [], "it drives forward");
     for _ in 0..6 {
         rig.send("pose", pose(rig.now().utime(), Place::default(), 0.0));
         rig.advance(Duration::from_millis(100));
@@ -300,8 +343,47 @@ fn teleop_votes_for_what_a_person_asks_for_and_falls_silent_with_them() {
     assert_eq!(
         rig.take::<Vote>("vote").len(),
         3,
-        "until the wish is 0.4 s old"
+        "until the set-point is 0.4 s old"
     );
+}
+
+#[test]
+fn teleop_vetoes_arcs_far_from_what_a_person_asks_for() {
+    let mut rig = steered();
+    let vote = teleop(&mut rig, 1, (0.0, 1.0)).unwrap();
+    // A fifth of the sharpest turn of 0.5/m.
+    for arc in &vote.arcs {
+        assert_eq!(arc.veto, arc.curvature_per_m.abs() > 0.101, "{arc:?}");
+    }
+}
+
+#[test]
+fn teleop_votes_on_driving_backward_for_a_negative_speed() {
+    let mut rig = steered();
+    let vote = teleop(&mut rig, 1, (0.25, -0.5)).unwrap();
+    assert_eq!(vote.arcs, [], "it does not drive forward");
+    let best = vote
+        .backward
+        .iter()
+        .max_by(|a, b| a.vote.total_cmp(&b.vote));
+    let best = best.unwrap();
+    assert!((best.curvature_per_m - 0.13).abs() < 0.02, "{best:?}");
+    assert!((best.max_speed_mps - 0.5).abs() < 1e-6, "{best:?}");
+}
+
+#[test]
+fn teleop_abstains_from_what_is_no_motion() {
+    for wrong in [
+        (f64::NAN, 1.0),
+        (0.0, f64::NAN),
+        (0.0, f64::INFINITY),
+        (0.0, -2e3),
+    ] {
+        let mut rig = steered();
+        assert_eq!(teleop(&mut rig, 1, wrong), None, "{wrong:?}");
+        let expected = "what the person asks for is no motion of a vehicle";
+        assert_eq!(rig.health(), &Health::Degraded(expected.into()));
+    }
 }
 
 #[test]
@@ -405,6 +487,7 @@ proptest! {
         blocks in prop::collection::vec((-9.0..15.0_f64, -9.0..9.0_f64), 0..6),
         heading in -3.0..3.0_f64,
         curvature in -0.6..0.6_f64,
+        travel in prop_oneof![Just(Travel::Forward), Just(Travel::Backward)],
     ) {
         let outline = Outline { front_m: 2.5, rear_m: 0.5, half_width_m: 0.75 };
         let footing = |at: [f64; 2]| {
@@ -419,10 +502,10 @@ proptest! {
         if sweeper.is_stuck(&ground, start) {
             return Ok(());
         }
-        let swept = sweeper.sweep(&ground, start, curvature);
+        let swept = sweeper.sweep(&ground, start, (curvature, travel));
         let free_m = swept.free_m.min(10.0);
         for gone in 0..=200 {
-            let at = start.along_arc(curvature, free_m * f64::from(gone) / 200.0);
+            let at = start.along_arc(curvature, travel.sign() * free_m * f64::from(gone) / 200.0);
             for (along, across) in (0..=60).flat_map(|along| (0..=30).map(move |across| (along, across))) {
                 let point = at.point([f64::from(along) * 0.05 - 0.5, f64::from(across) * 0.05 - 0.75]);
                 prop_assert!(ground.at(point) != Footing::Known(0.0), "{point:?} after {free_m} m");

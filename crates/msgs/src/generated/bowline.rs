@@ -853,7 +853,7 @@ pub struct Arbitration {
     pub stopped: bool,
     /// what it commands, 1/metres, to the left positive
     pub curvature_per_m: f32,
-    /// metres a second, 0 or more
+    /// metres a second, backward negative
     pub speed_mps: f32,
     /// why this arc and this speed, in a few words for people
     pub reason: String,
@@ -976,7 +976,7 @@ pub struct ArbitrationRef<'a> {
     pub stopped: bool,
     /// what it commands, 1/metres, to the left positive
     pub curvature_per_m: f32,
-    /// metres a second, 0 or more
+    /// metres a second, backward negative
     pub speed_mps: f32,
     /// why this arc and this speed, in a few words for people
     pub reason: &'a str,
@@ -13104,12 +13104,18 @@ pub struct Vote {
     pub position_m: [f64; 2],
     /// heading of the vehicle then, radians from x (east), to the left positive
     pub heading_rad: f64,
-    /// how many arcs are judged, 1 or more; in the order of growing curvature
+    /// how many arcs are judged for driving forward, in the order of growing curvature; 0: none
     pub n_arcs: i32,
     /// the arcs
     pub arcs: Vec<Arc>,
     /// how far each can be followed before something is in the way, metres; infinite: not judged
     pub free_m: Vec<f32>,
+    /// how many arcs are judged for driving backward, in the order of growing curvature; 0: none
+    pub n_backward: i32,
+    /// the arcs; a vehicle with the same wheels turns along the same circle both ways
+    pub backward: Vec<Arc>,
+    /// how far each can be followed backward, metres; infinite: not judged
+    pub backward_free_m: Vec<f32>,
     /// why, in a few words for people
     pub reason: String,
 }
@@ -13119,13 +13125,14 @@ impl Vote {
     #[must_use]
     pub fn with_lengths(mut self) -> Self {
         self.n_arcs = (self.arcs.len()).try_into().unwrap_or(i32::MAX);
+        self.n_backward = (self.backward.len()).try_into().unwrap_or(i32::MAX);
         self
     }
 }
 
 impl wire::Message for Vote {
     const NAME: &'static str = "bowline.vote_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x93d2_3f84_cc71_6443);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8919_dff1_81cc_00bf);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -13137,12 +13144,16 @@ impl wire::Message for Vote {
 impl wire::Encode for Vote {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(36);
+        meter.add(40);
         meter.length("n_arcs", self.n_arcs, self.arcs.len()).in_field("arcs")?;
         meter.length("n_arcs", self.n_arcs, self.free_m.len()).in_field("free_m")?;
+        meter.length("n_backward", self.n_backward, self.backward.len()).in_field("backward")?;
+        meter.length("n_backward", self.n_backward, self.backward_free_m.len()).in_field("backward_free_m")?;
         wire::Encode::measure(&self.voter, meter).in_field("voter")?;
         wire::Encode::measure(&self.arcs, meter).in_field("arcs")?;
         wire::Encode::measure(&self.free_m, meter).in_field("free_m")?;
+        wire::Encode::measure(&self.backward, meter).in_field("backward")?;
+        wire::Encode::measure(&self.backward_free_m, meter).in_field("backward_free_m")?;
         wire::Encode::measure(&self.reason, meter).in_field("reason")?;
         Ok(())
     }
@@ -13156,12 +13167,15 @@ impl wire::Encode for Vote {
         wire::Encode::write(&self.n_arcs, writer);
         wire::Encode::write(&self.arcs, writer);
         wire::Encode::write(&self.free_m, writer);
+        wire::Encode::write(&self.n_backward, writer);
+        wire::Encode::write(&self.backward, writer);
+        wire::Encode::write(&self.backward_free_m, writer);
         wire::Encode::write(&self.reason, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for Vote {
-    const MIN_SIZE: usize = 46;
+    const MIN_SIZE: usize = 50;
 
     #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
@@ -13172,8 +13186,11 @@ impl<'a> wire::Decode<'a> for Vote {
         let n_arcs: i32 = wire::Decode::read(reader).in_field("n_arcs")?;
         let arcs: Vec<Arc> = reader.list(n_arcs).in_field("arcs")?;
         let free_m: Vec<f32> = reader.list(n_arcs).in_field("free_m")?;
+        let n_backward: i32 = wire::Decode::read(reader).in_field("n_backward")?;
+        let backward: Vec<Arc> = reader.list(n_backward).in_field("backward")?;
+        let backward_free_m: Vec<f32> = reader.list(n_backward).in_field("backward_free_m")?;
         let reason: String = wire::Decode::read(reader).in_field("reason")?;
-        Ok(Self { utime, voter, position_m, heading_rad, n_arcs, arcs, free_m, reason })
+        Ok(Self { utime, voter, position_m, heading_rad, n_arcs, arcs, free_m, n_backward, backward, backward_free_m, reason })
     }
 
     #[inline]
@@ -13185,6 +13202,9 @@ impl<'a> wire::Decode<'a> for Vote {
         wire::Decode::read_into(&mut self.n_arcs, reader).in_field("n_arcs")?;
         reader.list_into(&mut self.arcs, self.n_arcs).in_field("arcs")?;
         reader.list_into(&mut self.free_m, self.n_arcs).in_field("free_m")?;
+        wire::Decode::read_into(&mut self.n_backward, reader).in_field("n_backward")?;
+        reader.list_into(&mut self.backward, self.n_backward).in_field("backward")?;
+        reader.list_into(&mut self.backward_free_m, self.n_backward).in_field("backward_free_m")?;
         wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
         Ok(())
     }
@@ -13201,19 +13221,25 @@ pub struct VoteRef<'a> {
     pub position_m: [f64; 2],
     /// heading of the vehicle then, radians from x (east), to the left positive
     pub heading_rad: f64,
-    /// how many arcs are judged, 1 or more; in the order of growing curvature
+    /// how many arcs are judged for driving forward, in the order of growing curvature; 0: none
     pub n_arcs: i32,
     /// the arcs
     pub arcs: Vec<Arc>,
     /// how far each can be followed before something is in the way, metres; infinite: not judged
     pub free_m: Vec<f32>,
+    /// how many arcs are judged for driving backward, in the order of growing curvature; 0: none
+    pub n_backward: i32,
+    /// the arcs; a vehicle with the same wheels turns along the same circle both ways
+    pub backward: Vec<Arc>,
+    /// how far each can be followed backward, metres; infinite: not judged
+    pub backward_free_m: Vec<f32>,
     /// why, in a few words for people
     pub reason: &'a str,
 }
 
 impl wire::Message for VoteRef<'_> {
     const NAME: &'static str = "bowline.vote_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x93d2_3f84_cc71_6443);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8919_dff1_81cc_00bf);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -13225,12 +13251,16 @@ impl wire::Message for VoteRef<'_> {
 impl wire::Encode for VoteRef<'_> {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(36);
+        meter.add(40);
         meter.length("n_arcs", self.n_arcs, self.arcs.len()).in_field("arcs")?;
         meter.length("n_arcs", self.n_arcs, self.free_m.len()).in_field("free_m")?;
+        meter.length("n_backward", self.n_backward, self.backward.len()).in_field("backward")?;
+        meter.length("n_backward", self.n_backward, self.backward_free_m.len()).in_field("backward_free_m")?;
         wire::Encode::measure(&self.voter, meter).in_field("voter")?;
         wire::Encode::measure(&self.arcs, meter).in_field("arcs")?;
         wire::Encode::measure(&self.free_m, meter).in_field("free_m")?;
+        wire::Encode::measure(&self.backward, meter).in_field("backward")?;
+        wire::Encode::measure(&self.backward_free_m, meter).in_field("backward_free_m")?;
         wire::Encode::measure(&self.reason, meter).in_field("reason")?;
         Ok(())
     }
@@ -13244,12 +13274,15 @@ impl wire::Encode for VoteRef<'_> {
         wire::Encode::write(&self.n_arcs, writer);
         wire::Encode::write(&self.arcs, writer);
         wire::Encode::write(&self.free_m, writer);
+        wire::Encode::write(&self.n_backward, writer);
+        wire::Encode::write(&self.backward, writer);
+        wire::Encode::write(&self.backward_free_m, writer);
         wire::Encode::write(&self.reason, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for VoteRef<'a> {
-    const MIN_SIZE: usize = 46;
+    const MIN_SIZE: usize = 50;
 
     #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
@@ -13260,8 +13293,11 @@ impl<'a> wire::Decode<'a> for VoteRef<'a> {
         let n_arcs: i32 = wire::Decode::read(reader).in_field("n_arcs")?;
         let arcs: Vec<Arc> = reader.list(n_arcs).in_field("arcs")?;
         let free_m: Vec<f32> = reader.list(n_arcs).in_field("free_m")?;
+        let n_backward: i32 = wire::Decode::read(reader).in_field("n_backward")?;
+        let backward: Vec<Arc> = reader.list(n_backward).in_field("backward")?;
+        let backward_free_m: Vec<f32> = reader.list(n_backward).in_field("backward_free_m")?;
         let reason: &'a str = wire::Decode::read(reader).in_field("reason")?;
-        Ok(Self { utime, voter, position_m, heading_rad, n_arcs, arcs, free_m, reason })
+        Ok(Self { utime, voter, position_m, heading_rad, n_arcs, arcs, free_m, n_backward, backward, backward_free_m, reason })
     }
 }
 
@@ -13277,6 +13313,9 @@ impl wire::IntoOwned for VoteRef<'_> {
             n_arcs: self.n_arcs,
             arcs: self.arcs,
             free_m: self.free_m,
+            n_backward: self.n_backward,
+            backward: self.backward,
+            backward_free_m: self.backward_free_m,
             reason: wire::IntoOwned::into_owned(self.reason),
         }
     }

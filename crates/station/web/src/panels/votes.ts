@@ -1,5 +1,6 @@
 /** What voters think of each arc, and what the arbiter makes of it: the fan ahead of a ground vehicle. */
 
+import type { Arc } from "../generated/bowline/arc_t.js";
 import { Arbitration } from "../generated/bowline/arbitration_t.js";
 import { Vote } from "../generated/bowline/vote_t.js";
 import { COST, css } from "../map/palette.js";
@@ -99,12 +100,24 @@ class VotesPanel implements Panel {
                 "tr",
                 { "data-fresh": freshness },
                 el("th", { scope: "row" }, name),
-                el("td", { class: "strip" }, ...(vote?.arcs ?? []).map((it) => cell(it.veto, it.vote, it.confidence))),
+                el(
+                    "td",
+                    { class: "strip" },
+                    ...judged(vote, result).map((it) => cell(it.veto, it.vote, it.confidence)),
+                ),
                 el("td", {}, fault || (vote?.reason ?? "no vote")),
             ),
         );
         this.table.replaceChildren(el("caption", {}, "Votes by arc, from right to left"), el("tbody", {}, ...rows));
     }
+}
+
+/** The arcs of a vote that count: those for driving backward while the vehicle does, or where the vote has no others. */
+function judged(vote: Vote | undefined, { speed_mps }: Arbitration): readonly Arc[] {
+    if (vote === undefined) {
+        return [];
+    }
+    return speed_mps < 0 || vote.arcs.length === 0 ? vote.backward : vote.arcs;
 }
 
 function cell(isVeto: boolean, vote: number, confidence: number): HTMLElement {

@@ -14,7 +14,7 @@ export class Arbitration {
     stopped: boolean;
     /** what it commands, 1/metres, to the left positive */
     curvature_per_m: number;
-    /** metres a second, 0 or more */
+    /** metres a second, backward negative */
     speed_mps: number;
     /** why this arc and this speed, in a few words for people */
     reason: string;

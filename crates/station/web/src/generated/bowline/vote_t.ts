@@ -7,7 +7,7 @@ import { Arc } from "./arc_t.js";
 /** What one voter thinks of where to drive from here (DRDC's Vote). */
 export class Vote {
     static readonly NAME = "bowline.vote_t";
-    static readonly FINGERPRINT: bigint = 0x93d23f84cc716443n;
+    static readonly FINGERPRINT: bigint = 0x8919dff181cc00bfn;
 
     /** of the oldest data that it rests on, microseconds since the epoch */
     utime: bigint;
@@ -17,12 +17,18 @@ export class Vote {
     position_m: Float64Array;
     /** heading of the vehicle then, radians from x (east), to the left positive */
     heading_rad: number;
-    /** how many arcs are judged, 1 or more; in the order of growing curvature */
+    /** how many arcs are judged for driving forward, in the order of growing curvature; 0: none */
     n_arcs: number;
     /** the arcs */
     arcs: Arc[];
     /** how far each can be followed before something is in the way, metres; infinite: not judged */
     free_m: Float32Array;
+    /** how many arcs are judged for driving backward, in the order of growing curvature; 0: none */
+    n_backward: number;
+    /** the arcs; a vehicle with the same wheels turns along the same circle both ways */
+    backward: Arc[];
+    /** how far each can be followed backward, metres; infinite: not judged */
+    backward_free_m: Float32Array;
     /** why, in a few words for people */
     reason: string;
 
@@ -35,6 +41,9 @@ export class Vote {
         this.n_arcs = init.n_arcs ?? 0;
         this.arcs = init.arcs ?? [];
         this.free_m = init.free_m ?? new Float32Array();
+        this.n_backward = init.n_backward ?? 0;
+        this.backward = init.backward ?? [];
+        this.backward_free_m = init.backward_free_m ?? new Float32Array();
         this.reason = init.reason ?? "";
     }
 
@@ -51,6 +60,7 @@ export class Vote {
     /** Sets the length fields to the lengths of the arrays that they count. */
     withLengths(): this {
         this.n_arcs = this.arcs.length;
+        this.n_backward = this.backward.length;
         return this;
     }
 
@@ -68,6 +78,13 @@ export class Vote {
         }
         reader.leave();
         const free_m = reader.floatArray("free_m", reader.count("free_m", n_arcs, 4));
+        const n_backward = reader.int32("n_backward");
+        const backward: Arc[] = [];
+        for (let a = 0, n_a = reader.list("backward", n_backward, 17); a < n_a; a++) {
+            backward.push(Arc.read(reader, a));
+        }
+        reader.leave();
+        const backward_free_m = reader.floatArray("backward_free_m", reader.count("backward_free_m", n_backward, 4));
         const reason = reader.string("reason");
         reader.leave();
         return new Vote({
@@ -78,6 +95,9 @@ export class Vote {
             n_arcs,
             arcs,
             free_m,
+            n_backward,
+            backward,
+            backward_free_m,
             reason,
         });
     }
@@ -95,6 +115,12 @@ export class Vote {
         }
         writer.leave();
         writer.floatArray("free_m", value.free_m, value.n_arcs, "n_arcs");
+        writer.int32("n_backward", value.n_backward);
+        for (let a = 0, items_a = writer.list("backward", value.backward, value.n_backward, "n_backward"); a < items_a.length; a++) {
+            Arc.write(writer, a, items_a[a]);
+        }
+        writer.leave();
+        writer.floatArray("backward_free_m", value.backward_free_m, value.n_backward, "n_backward");
         writer.string("reason", value.reason);
         writer.leave();
     }
