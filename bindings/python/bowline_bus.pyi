@@ -2,7 +2,7 @@
 
 from os import PathLike
 from types import TracebackType
-from typing import Any, Callable, Iterator, Literal, Optional, Protocol, Type, TypedDict, TypeVar, Union, overload
+from typing import Any, Callable, Iterator, Literal, NoReturn, Optional, Protocol, Type, TypedDict, TypeVar, Union, overload
 
 _Message = TypeVar("_Message", covariant=True)
 _T = TypeVar("_T")
@@ -102,6 +102,27 @@ class LCMSubscription:
     def set_queue_capacity(self, num_messages: int) -> None: ...
     def get_queue_size(self) -> int: ...
     def counts(self) -> QueueCounts: ...
+
+class Step:
+    """A step that is requested of a program."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def time_ns(self) -> int: ...
+    @property
+    def reason(self) -> Literal["start", "message", "period", "wake"]: ...
+    @property
+    def channel(self) -> str: ...
+
+def deterministic(
+    bus: LCM,
+    step: Optional[Callable[[Step], Optional[int]]] = None,
+    *,
+    period: float = 0.0,
+    name: str = "",
+) -> NoReturn:
+    """Takes steps on request, for a program that a robot file declares deterministic."""
 
 class Event:
     """One event of a log."""

@@ -13,5 +13,4 @@ def on_gap(channel, gap):
 
 
 bus.subscribe("keeper.gap", on_gap, type=gap_t)
-while True:
-    bus.handle()
+lcm.deterministic(bus)

@@ -16,7 +16,12 @@ use tempfile::TempDir;
 const INIT: &str = "from .bowline_bus import *\n\n__doc__ = bowline_bus.__doc__\n";
 
 /// The types that both compilers make Python of.
-const TYPES: &str = "bindings/python/tests/types/pose_t.lcm";
+const TYPES: [&str; 4] = [
+    "bindings/python/tests/types/pose_t.lcm",
+    "types/step_done_t.lcm",
+    "types/step_ready_t.lcm",
+    "types/step_request_t.lcm",
+];
 
 /// The reference's Python, with our module and the code of both compilers.
 #[derive(Debug)]
@@ -81,13 +86,16 @@ impl Python {
     fn generate(&self, peers: &Peers) {
         let generated = self.folder.path().join("generated");
         let (reference, ours) = (generated.join("reference"), generated.join("ours"));
-        let source = workspace().join(TYPES);
+        let paths = TYPES.map(|path| workspace().join(path));
         std::fs::create_dir_all(&reference).expect("the target folder can be written");
         let mut lcm_gen = Command::new(peers.lcm_gen());
-        run(lcm_gen.args(["-p", "--ppath"]).arg(reference).arg(&source));
+        run(lcm_gen.args(["-p", "--ppath"]).arg(reference).args(&paths));
 
-        let text = std::fs::read(&source).expect("the types of the tests are there");
-        let compiled = compile(&[Source::from_bytes(TYPES, &text)], &Rules::default());
+        let sources = paths.map(|path| {
+            let text = std::fs::read(&path).expect("the types of the tests are there");
+            Source::from_bytes(path.display().to_string(), &text)
+        });
+        let compiled = compile(&sources, &Rules::default());
         assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
         let language = LANGUAGES.iter().find(|language| language.name == "python");
         let language = language.expect("there is an emitter of Python");

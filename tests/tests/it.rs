@@ -2,6 +2,7 @@
 
 mod barn;
 mod build_script;
+mod cosimulation;
 mod data;
 mod datagrams;
 mod drop_in;

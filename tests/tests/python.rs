@@ -19,6 +19,11 @@ fn python_programs_on_the_reference_and_on_ours_understand_each_other() {
 }
 
 #[test]
+fn python_programs_take_steps_on_request() {
+    run_tests("test_steps");
+}
+
+#[test]
 fn the_python_module_keeps_its_own_promises() {
     run_tests("test_more");
 }

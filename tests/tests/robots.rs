@@ -40,6 +40,14 @@ impl Place {
         fs::write(self.folder.join(name), text).expect("a file");
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.folder.join(name)).expect("the file is there")
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.namespace.command(bowline());
         // What supervisors leave for each other is the test's own, too.
@@ -61,7 +69,7 @@ impl Place {
         self.says(&["log", "filter", log, bare, "-c", others]);
     }
 
-    /// What a command says that must succeed.
+    /// What a command prints that must succeed.
     pub(crate) fn says(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert!(output.status.success(), "{args:?}: {output:?}");

@@ -4,7 +4,7 @@ use crate::counts;
 use crate::errors::{os_error, publish_error, value_error};
 use crate::payload::Payload;
 use crate::subscription::{QueueChoice, Subscription, Wish};
-use bowline_bus::{BadUrl, Bus, Event, Inbox, SubscribeError, SubscriptionId};
+use bowline_bus::{BadUrl, Bus, Event, Inbox, Pattern, Queue, SubscribeError, SubscriptionId};
 use pyo3::PyTraverseError;
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning, PyValueError};
 use pyo3::gc::PyVisit;
@@ -188,7 +188,7 @@ impl Lcm {
 }
 
 impl Lcm {
-    fn inbox(&self) -> PyResult<&Arc<Inbox>> {
+    pub(crate) fn inbox(&self) -> PyResult<&Arc<Inbox>> {
         self.inbox.get().ok_or_else(|| {
             PyRuntimeError::new_err("expected an open LCM, found one whose __init__ was not called")
         })
@@ -203,6 +203,25 @@ impl Lcm {
 
     /// Handles the next message. Returns whether there was one in time.
     fn handle_until(&self, py: Python<'_>, timeout: Option<Duration>) -> PyResult<bool> {
+        match self.next(py, timeout)? {
+            Some((event, wanted_by)) => self.dispatch(py, event, &wanted_by).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Subscribes without a handler.
+    pub(crate) fn listen(&self, py: Python<'_>, channel: &str, queue: Queue) -> PyResult<()> {
+        let inbox = self.inbox()?;
+        let subscribed = py.detach(|| inbox.subscribe_to(Pattern::exact(channel), queue));
+        subscribed.map(drop).map_err(|error| os_error(&error))
+    }
+
+    /// The next message, with the subscriptions that it is for; `None` if there was none in time.
+    pub(crate) fn next(
+        &self,
+        py: Python<'_>,
+        timeout: Option<Duration>,
+    ) -> PyResult<Option<(Event, Vec<SubscriptionId>)>> {
         let inbox = self.inbox()?;
         let deadline = timeout.and_then(|timeout| now().checked_add(timeout));
         let mut wanted_by = Vec::new();
@@ -210,19 +229,25 @@ impl Lcm {
             let left = deadline.map_or(SLICE, |deadline| deadline.duration_since(now()));
             let next = py.detach(|| inbox.recv_for_all(Some(left.min(SLICE)), &mut wanted_by));
             match next {
-                Ok(Some(event)) => return self.dispatch(py, event, &wanted_by).map(|()| true),
+                Ok(Some(event)) => return Ok(Some((event, wanted_by))),
                 Ok(None) => {}
                 Err(error) if error.is_interrupted() => {}
                 Err(error) => return Err(os_error(&error)),
             }
             py.check_signals()?;
             if deadline.is_some_and(|deadline| deadline <= now()) {
-                return Ok(false);
+                return Ok(None);
             }
         }
     }
 
-    fn dispatch(&self, py: Python<'_>, event: Event, wanted_by: &[SubscriptionId]) -> PyResult<()> {
+    /// Calls the handlers of a message.
+    pub(crate) fn dispatch(
+        &self,
+        py: Python<'_>,
+        event: Event,
+        wanted_by: &[SubscriptionId],
+    ) -> PyResult<()> {
         let channel = PyString::new(py, &event.channel);
         let data = PyBytes::new(py, &event.payload);
         // Its memory is the bus's, to be used again while handlers run.

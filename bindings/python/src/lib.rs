@@ -3,10 +3,12 @@
 //! In: calls from Python. Out: messages on a bus, and calls of handlers. The GIL is released while a thread waits or
 //! sends. A handler's exception leaves `handle()` as it would leave any function, and the bus goes on.
 //!
-//! `lcm.rs` has the bus, `subscription.rs` its handlers, `eventlog.rs` the logs, `payload.rs` what may be published.
+//! `lcm.rs` has the bus, `subscription.rs` its handlers, `eventlog.rs` the logs, `payload.rs` what may be published,
+//! `deterministic.rs` programs that take steps on request.
 //! `sys.rs` is the only file with `unsafe`, and argues for it.
 
 mod counts;
+mod deterministic;
 mod errors;
 mod eventlog;
 mod lcm;
@@ -22,6 +24,8 @@ mod sys;
 mod module {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::deterministic::{Step, deterministic};
     #[pymodule_export]
     use crate::eventlog::{Event, EventLog};
     #[pymodule_export]

@@ -20,7 +20,7 @@ mod services;
 mod shown;
 mod wiring;
 
-pub use cell::{Event, Panicked};
+pub use cell::{Aborted, Event, Panicked};
 pub use wiring::{FileHash, FileHashes, Instance, Lane, WiringError};
 
 use crate::health::Health;
@@ -113,6 +113,9 @@ pub enum EngineError {
     /// A component panicked.
     #[error(transparent)]
     Panicked(#[from] Panicked),
+    /// A component ended itself.
+    #[error(transparent)]
+    Aborted(#[from] Aborted),
     /// Components answer each other at one instant.
     #[error(
         "{} answer each other without end at {at:?}: each message is answered at once; have one of them wait for its tick",
@@ -166,7 +169,7 @@ impl Engine {
     /// The first step of every component.
     ///
     /// # Errors
-    /// When a component panics, or they answer each other without end.
+    /// When a component ends, or they answer each other without end.
     pub fn start(&mut self, now: Time, sink: &mut dyn Sink) -> Result<(), EngineError> {
         self.started = now;
         for index in 0..self.cells.len() {
@@ -178,7 +181,7 @@ impl Engine {
     /// Brings a message from outside to all who read its channel, and follows it to its end.
     ///
     /// # Errors
-    /// When a component panics, or they answer each other without end.
+    /// When a component ends, or they answer each other without end.
     pub fn deliver(
         &mut self,
         now: Time,
@@ -202,7 +205,7 @@ impl Engine {
     /// Wakes whatever is due.
     ///
     /// # Errors
-    /// When a component panics, or they answer each other without end.
+    /// When a component ends, or they answer each other without end.
     pub fn wake(&mut self, now: Time, sink: &mut dyn Sink) -> Result<(), EngineError> {
         for (index, due) in self.due.iter().enumerate() {
             if *due <= now {
@@ -215,7 +218,7 @@ impl Engine {
     /// Ends what components work on for others: whoever waits for an answer is told that there will be none.
     ///
     /// # Errors
-    /// When a component panicked.
+    /// When a component ended.
     pub fn stop(&mut self, now: Time, sink: &mut dyn Sink) -> Result<(), EngineError> {
         let living = self.cells.iter_mut().enumerate();
         for (index, cell) in living.filter(|(_, cell)| !cell.is_dead) {
@@ -252,7 +255,7 @@ impl Engine {
     /// sink.
     ///
     /// # Errors
-    /// When the component panics.
+    /// When the component ends.
     pub fn replay(
         &mut self,
         index: usize,
@@ -414,8 +417,8 @@ impl Engine {
             let (Some(cell), Some(due)) = (cells.get_mut(index), due.get_mut(index)) else {
                 continue;
             };
-            if let Some(panicked) = cell.panicked.take() {
-                return Err(panicked.into());
+            if let Some(ended) = cell.ended.take() {
+                return Err(ended);
             }
             *due = cell.next_due();
             for emission in cell.effects.sent.drain(..) {

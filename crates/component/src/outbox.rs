@@ -46,6 +46,8 @@ pub(crate) struct Effects {
     pub(crate) counts: CellCounts,
     /// What went wrong since the host last asked, in words; bounded.
     pub(crate) faults: Vec<String>,
+    /// Why the component cannot go on.
+    pub(crate) fatal: Option<String>,
 }
 
 /// A message that left a port.
@@ -175,6 +177,12 @@ impl Outbox<'_> {
             services,
         } = self;
         services.cancel(*now, port.index, call, effects);
+    }
+
+    /// Ends the component after this step, for a cause that it cannot recover from: its host ends with that cause, and a
+    /// supervisor starts it again. Nothing that it sent in this step leaves it.
+    pub fn abort(&mut self, cause: String) {
+        self.effects.fatal.get_or_insert(cause);
     }
 
     /// Says how the component is, until it says otherwise.

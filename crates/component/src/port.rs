@@ -272,6 +272,22 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::raw())))
     }
 
+    /// Declares an input of a type that is known only at run time. Its messages come as bytes, which are not decoded.
+    pub fn bytes_input(
+        &mut self,
+        name: &str,
+        expect: Expect,
+        message: Option<TypeInfo>,
+    ) -> Input<Raw> {
+        let info = info(name, "", Direction::Reads(expect), message);
+        Input::at(self.declare(info, Some(Decoder::raw())))
+    }
+
+    /// Declares an output of a type that is known only at run time. Its messages are handed over as bytes.
+    pub fn bytes_output(&mut self, name: &str, message: Option<TypeInfo>) -> Output<Raw> {
+        Output::at(self.declare(info(name, "", Direction::Writes, message), None))
+    }
+
     /// Declares an input of messages of any type, on a channel that the component knows itself.
     pub fn raw_input_on(
         &mut self,

@@ -8,6 +8,7 @@ mod live;
 mod lockstep;
 mod logged;
 pub mod presence;
+pub mod program;
 mod recall;
 pub mod robot;
 pub mod service;

@@ -16,6 +16,7 @@ mod plan;
 mod presence;
 mod preset;
 
+pub use crate::program::DescribedType;
 pub use crate::supervise::{Restart, Start, StopSignal};
 pub use bowline_component::document::{Place, Problem, Severity};
 pub use instance::MakeComponentError;
@@ -245,7 +246,23 @@ pub struct Command {
     pub stop_signal: StopSignal,
     /// How long it may take to end before it is made to.
     pub stop_grace: Duration,
+    /// How it takes steps, if it declares itself deterministic.
+    pub deterministic: Option<Deterministic>,
 }
+
+/// How a program that declares itself deterministic takes part: docs/cosimulation.md.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deterministic {
+    /// How long a step may take.
+    pub step_within: Duration,
+    /// The channels that it reads, in the order of its robot file, with their types where those are known.
+    pub reads: Vec<(String, Option<DescribedType>)>,
+    /// The channels that it writes.
+    pub writes: Vec<(String, Option<DescribedType>)>,
+}
+
+/// How long a step of a program may take, where its robot file does not say.
+pub const STEP_WITHIN: Duration = Duration::from_secs(5);
 
 /// How a program shows that it is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -322,6 +339,18 @@ pub struct Process<'r> {
     pub name: &'r str,
     /// At least one. Several are all built in, and agree on host, group, start and restart.
     pub components: Vec<&'r Component>,
+}
+
+impl Component {
+    /// Whether a host of ours runs its steps: it is of a kind, or a program that declares itself deterministic. Such a
+    /// component takes part in lockstep, and is verified.
+    #[must_use]
+    pub fn takes_steps(&self) -> bool {
+        match &self.program {
+            Program::Kind { .. } => true,
+            Program::Command(command) => command.deterministic.is_some(),
+        }
+    }
 }
 
 impl Robot {

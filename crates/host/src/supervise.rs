@@ -43,4 +43,5 @@ pub use report::{EXPERIMENT_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
 pub use roster::{ChooseError, Entry, Roster, meant};
 pub use runner::{SuperviseError, run};
 pub use state::LockError;
+pub(crate) use sys::end_with_parent;
 pub use sys::unblock_signals;

@@ -18,6 +18,8 @@ mod hosts;
 mod made_from;
 #[path = "it/parts.rs"]
 mod parts;
+#[path = "it/program.rs"]
+mod program;
 #[path = "it/robot_plans.rs"]
 mod robot_plans;
 #[path = "it/robots.rs"]

@@ -201,6 +201,9 @@ impl Server {
             Err(error) if is_passing(&error) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
+        // LCM's clients write a frame in pieces, each of which the kernel holds back until the one before is acknowledged:
+        // by its own choice after 40 ms. The option holds until the next read.
+        SockRef::from(&*stream).set_tcp_quickack(true)?;
         while let Some((_, seat)) = self.clients.get_mut(&id) {
             let deed = seat.next()?;
             if !seat.has_joined && seat.reader.version().is_some() {

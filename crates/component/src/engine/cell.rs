@@ -1,5 +1,6 @@
 //! One component and what surrounds it: its inputs, its timers, what it said.
 
+use super::EngineError;
 use super::parameters;
 use super::services::{News, Services};
 use super::wiring::{Instance, Lane};
@@ -29,7 +30,7 @@ pub(crate) struct Cell {
     pub(crate) effects: Effects,
     pub(crate) inbox: Vec<Event>,
     pub(crate) trace: Option<Trace>,
-    pub(crate) panicked: Option<Panicked>,
+    pub(crate) ended: Option<EngineError>,
     /// Whether nothing happens in it any more.
     pub(crate) is_dead: bool,
     component: Box<dyn Component>,
@@ -76,6 +77,18 @@ pub struct Panicked {
     pub message: String,
 }
 
+/// A component ended itself, by [`Outbox::abort`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("component {component:?} ended at {at:?}: {cause}")]
+pub struct Aborted {
+    /// Its name.
+    pub component: String,
+    /// When, by its host's clock.
+    pub at: Time,
+    /// Why.
+    pub cause: String,
+}
+
 impl Cell {
     pub(crate) fn new(instance: Instance) -> Self {
         let lanes = instance.lanes();
@@ -117,17 +130,17 @@ impl Cell {
             effects: Effects::default(),
             inbox: Vec::new(),
             trace: None,
-            panicked: None,
+            ended: None,
             is_dead: false,
             tick,
         }
     }
 
-    /// Handles what is in the inbox. Nothing more happens in a cell that panicked.
+    /// Handles what is in the inbox. Nothing more happens in a cell that has ended.
     pub(crate) fn run(&mut self, now: Time) {
         let mut inbox = std::mem::take(&mut self.inbox);
         for event in inbox.drain(..) {
-            if self.panicked.is_some() {
+            if self.ended.is_some() {
                 break;
             }
             self.handle(now, event);
@@ -329,11 +342,11 @@ impl Cell {
             slots,
             effects,
             services,
-            panicked,
+            ended,
             ..
         } = self;
-        // Nothing more happens in a component that panicked.
-        if panicked.is_some() {
+        // Nothing more happens in a component that has ended.
+        if ended.is_some() {
             return;
         }
         effects.counts.steps += 1;
@@ -344,13 +357,22 @@ impl Cell {
             services,
         };
         let stepped = catch_unwind(AssertUnwindSafe(|| component.step(&step, &mut outbox)));
-        if let Err(payload) = stepped {
-            *panicked = Some(Panicked {
-                component: self.name.clone(),
+        let component = || self.name.clone();
+        let aborted = self.effects.fatal.take().map(|cause| {
+            EngineError::Aborted(Aborted {
+                component: component(),
+                at: now,
+                cause,
+            })
+        });
+        let panicked = stepped.err().map(|payload| {
+            EngineError::Panicked(Panicked {
+                component: component(),
                 at: now,
                 message: words(&*payload),
-            });
-        }
+            })
+        });
+        self.ended = panicked.or(aborted);
     }
 }
 

@@ -1,6 +1,7 @@
 //! From what is written to a robot: everything is looked up, and everything that does not fit together is said.
 
 mod components;
+mod deterministic;
 mod experiments;
 mod names;
 mod processes;

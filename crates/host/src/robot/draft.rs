@@ -89,6 +89,12 @@ pub(super) struct CommandDraft {
     pub(super) heartbeat: Option<(Word, Duration)>,
     pub(super) stop_signal: Option<StopSignal>,
     pub(super) stop_grace: Option<Duration>,
+    /// Where it declares itself deterministic, if it does.
+    pub(super) deterministic: Option<Span>,
+    /// Where it is written, and how long a step may take.
+    pub(super) step_within: Option<(Span, Duration)>,
+    /// Where it is written that it sends heartbeats, serves and calls.
+    pub(super) not_in_steps: Vec<(&'static str, Span)>,
 }
 
 #[derive(Debug)]
@@ -300,9 +306,20 @@ fn read_component<'v, 'i>(
 }
 
 const KIND_ONLY: [&str; 3] = ["kind", "parameters", "channels"];
-const COMMAND_ONLY: [&str; 8] = [
-    "command", "env", "folder", "reads", "writes", "serves", "calls", "stop",
+const COMMAND_ONLY: [&str; 10] = [
+    "command",
+    "env",
+    "folder",
+    "reads",
+    "writes",
+    "serves",
+    "calls",
+    "stop",
+    "deterministic",
+    "step_within",
 ];
+/// What a program that takes steps has no way to do.
+const NOT_IN_STEPS: [&str; 3] = ["heartbeat", "serves", "calls"];
 
 /// Keys of the other sort of component.
 fn refuse(table: &Table<'_, '_>, keys: &[&str], belongs_to: &str, problems: &mut Problems<'_>) {
@@ -313,6 +330,9 @@ fn refuse(table: &Table<'_, '_>, keys: &[&str], belongs_to: &str, problems: &mut
             let help = match (*key, belongs_to) {
                 ("env" | "parameters", _) => {
                     "a kind takes parameters, a command takes arguments and env"
+                }
+                ("deterministic" | "step_within", _) => {
+                    "components of a kind are deterministic by themselves"
                 }
                 (_, "kind") => "a command says reads and writes, by channel",
                 (_, _) => {
@@ -362,6 +382,15 @@ fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Comma
             .and_then(|table| read_heartbeat(table, problems)),
         stop_signal: None,
         stop_grace: None,
+        deterministic: read_flag(table, "deterministic", problems),
+        step_within: table.duration("step_within", problems).map(|within| {
+            let at = table.value("step_within").map_or(0..0, Spanned::span);
+            (at, within)
+        }),
+        not_in_steps: NOT_IN_STEPS
+            .into_iter()
+            .filter_map(|key| Some((key, table.key(key)?)))
+            .collect(),
     };
     if let Some(mut stop) = table.table("stop", "stop", problems) {
         let signals =
@@ -373,6 +402,24 @@ fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Comma
     // Whatever is wrong with it was said; the rest is looked at all the same.
     draft.command = command.unwrap_or_default();
     draft
+}
+
+/// Where a key is true.
+fn read_flag(
+    table: &mut Table<'_, '_>,
+    key: &'static str,
+    problems: &mut Problems<'_>,
+) -> Option<Span> {
+    let value = table.value(key)?;
+    let DeValue::Boolean(is_set) = value.get_ref() else {
+        let found = describe(value.get_ref());
+        problems.error(
+            value.span(),
+            format!("{key} is true or false, found {found}"),
+        );
+        return None;
+    };
+    is_set.then(|| value.span())
 }
 
 /// The heartbeat of components of a kind, which they send by themselves: only its limit can be set.

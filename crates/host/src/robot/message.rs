@@ -1,12 +1,13 @@
 //! Message types as robot files name them, and messages that they spell out.
 
+use crate::program::DescribedType;
 use crate::supervise::Publication;
 use bowline_component::Setting;
 use bowline_component::TypeInfo;
 use bowline_component::document::{Problems, Span};
 use bowline_component::document::{Value, Word, describe, did_you_mean, setting};
 use bowline_format::Catalog;
-use bowline_wire::schema::{Dim, Member, Primitive, Type, TypeId, TypeSet};
+use bowline_wire::schema::{Dim, Docs, Member, Primitive, Type, TypeId, TypeSet};
 use bowline_wire::{FieldPath, Fingerprint, Step};
 use std::fmt;
 use std::time::Duration;
@@ -114,6 +115,18 @@ pub(super) fn find_type<'c>(
         )
         .help(help);
     None
+}
+
+/// The type of that name with its description, if there is one.
+pub(super) fn known_type(name: &Word, types: &KnownTypes) -> Option<DescribedType> {
+    let (types, id) = types.catalog.by_name(name.get_ref())?;
+    Some(DescribedType {
+        message: MessageType {
+            name: types.def(id).full_name(),
+            fingerprint: types.fingerprint(id)?,
+        },
+        schema: types.closure(id).to_bytes(Docs::Keep),
+    })
 }
 
 /// Why there is no number in that field of a type; nothing where there is one, or the type is unknown.

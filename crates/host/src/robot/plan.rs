@@ -1,6 +1,7 @@
 //! From a robot to what its supervisor runs.
 
 use super::{Command, Component, Experiment, Process, Program, Record, Robot, SafeMessage, Source};
+use crate::program::READY_STEPS;
 use crate::supervise::{
     HEARTBEAT_LIMIT, Heartbeat, Plan, ProcessSpec, Ready, SafeState, StopSignal,
 };
@@ -103,8 +104,8 @@ impl Robot {
         programs: &Programs<'_>,
     ) -> ProcessSpec {
         let command = process.components.iter().find_map(|it| match &it.program {
-            Program::Command(command) => Some(command),
-            Program::Kind { .. } => None,
+            Program::Command(command) if !it.takes_steps() => Some(command),
+            Program::Command(_) | Program::Kind { .. } => None,
         });
         let components = process.components.iter().map(|it| it.name.clone());
         let mut spec = match command {
@@ -134,7 +135,13 @@ impl Robot {
             Program::Kind {
                 heartbeat_within, ..
             } => Some(*heartbeat_within),
-            Program::Command(_) => None,
+            // The host sends none while it waits for a step.
+            Program::Command(command) => {
+                let how = command.deterministic.as_ref()?;
+                spec.ready_within += how.step_within.saturating_mul(READY_STEPS);
+                spec.grace += command.stop_grace;
+                Some(HEARTBEAT_LIMIT + how.step_within)
+            }
         });
         spec.heartbeat = Heartbeat::Presence {
             components: names,
@@ -219,8 +226,9 @@ impl Process<'_> {
 
 /// All that makes a component what it is, as one text: another text, another component.
 fn describe(component: &Component) -> String {
-    let Program::Kind { kind, settings, .. } = &component.program else {
-        return String::new();
+    let (kind, settings) = match &component.program {
+        Program::Kind { kind, settings, .. } => (kind, settings),
+        Program::Command(command) => return format!("{} {command:?}", component.name),
     };
     let setting = |(name, value): &(String, Setting)| format!("{name}={value}");
     let settings: Vec<String> = settings.iter().map(setting).collect();

@@ -6,6 +6,7 @@ use super::desk::MAX_NAMES;
 use bowline_msgs::{Experiment, PresenceComponent};
 use bowline_wire::random::fnv;
 use bowline_wire::suggest;
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -218,6 +219,18 @@ impl StopSignal {
             Self::Hangup => "SIGHUP",
             Self::User1 => "SIGUSR1",
             Self::User2 => "SIGUSR2",
+        }
+    }
+
+    /// As the system knows it.
+    pub(crate) const fn of_system(self) -> Signal {
+        match self {
+            Self::Terminate => Signal::TERM,
+            Self::Interrupt => Signal::INT,
+            Self::Quit => Signal::QUIT,
+            Self::Hangup => Signal::HUP,
+            Self::User1 => Signal::USR1,
+            Self::User2 => Signal::USR2,
         }
     }
 

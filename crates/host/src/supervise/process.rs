@@ -120,14 +120,7 @@ impl Run {
 
     /// Asks all of it to stop: its group, and what has left that.
     pub(crate) fn ask(&self, signal: StopSignal, survey: &Survey) {
-        let signal = match signal {
-            StopSignal::Terminate => Signal::TERM,
-            StopSignal::Interrupt => Signal::INT,
-            StopSignal::Quit => Signal::QUIT,
-            StopSignal::Hangup => Signal::HUP,
-            StopSignal::User1 => Signal::USR1,
-            StopSignal::User2 => Signal::USR2,
-        };
+        let signal = signal.of_system();
         // A halted process receives nothing else.
         for signal in [signal, Signal::CONT] {
             self.signal_group(signal);

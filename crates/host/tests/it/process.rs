@@ -1,4 +1,5 @@
-//! Processes that the tests of the supervisor start: a supervisor, a keeper of output, and a process with a component.
+//! Processes that the tests start: a supervisor, a keeper of output, a process with a component, and a program that takes
+//! steps.
 //!
 //! A program of its own, so that no helper is counted as a test. The first argument is what to be.
 
@@ -10,6 +11,8 @@
 
 #[path = "supervise_plans.rs"]
 mod plans;
+#[path = "steps.rs"]
+mod steps;
 
 use bowline_bus::Bus;
 use bowline_host::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
@@ -30,7 +33,8 @@ fn main() {
             supervise::keep(Path::new(folder), name, pid.parse().unwrap());
         }
         [_, "beat", url, robot, component] => beat(url, robot, component),
-        _ => panic!("expected supervise, keep or beat with arguments, found {arguments:?}"),
+        [_, "step", mode] => steps::take(mode),
+        _ => panic!("expected supervise, keep, beat or step with arguments, found {arguments:?}"),
     }
 }
 

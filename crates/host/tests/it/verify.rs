@@ -23,7 +23,7 @@ const SAID: &[&str] = &["filter.speed", "reckoner.pose", "reporter.report"];
 const ENOUGH: usize = 12;
 
 /// Records what components do on a live bus, each in a host of its own, until all of them have sent enough.
-fn record(folder: &Path, url: &str, instances: Vec<Instance>, said: &[&str]) -> PathBuf {
+pub(crate) fn record(folder: &Path, url: &str, instances: Vec<Instance>, said: &[&str]) -> PathBuf {
     let path = folder.join("live.mcap");
     let bus = Bus::open(url).unwrap();
     let everything = bus.events(".*").unwrap();
@@ -79,7 +79,7 @@ fn remake(name: &str) -> Option<Result<Instance, MakeComponentError>> {
         .map(Ok)
 }
 
-fn check(
+pub(crate) fn check(
     path: &Path,
     remake: &mut dyn FnMut(&str) -> Option<Result<Instance, MakeComponentError>>,
 ) -> Verification {

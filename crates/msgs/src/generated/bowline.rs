@@ -11750,6 +11750,362 @@ impl wire::IntoOwned for SpectrumRef<'_> {
     }
 }
 
+/// A deterministic program to its host: the step is taken, and what it sends in it was published before this.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepDone {
+    /// number of the step, as in the request
+    pub step: i64,
+    /// when it wants to be woken, nanoseconds since the epoch; 0: no wish, and earlier ones stay
+    pub wake_ns: i64,
+    /// why the program cannot go on, for people; empty if it can
+    pub error: String,
+}
+
+impl wire::Message for StepDone {
+    const NAME: &'static str = "bowline.step_done_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9897_bab2_9ec9_6f70);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for StepDone {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        wire::Encode::measure(&self.error, meter).in_field("error")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.step, writer);
+        wire::Encode::write(&self.wake_ns, writer);
+        wire::Encode::write(&self.error, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepDone {
+    const MIN_SIZE: usize = 21;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let step: i64 = wire::Decode::read(reader).in_field("step")?;
+        let wake_ns: i64 = wire::Decode::read(reader).in_field("wake_ns")?;
+        let error: String = wire::Decode::read(reader).in_field("error")?;
+        Ok(Self { step, wake_ns, error })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.step, reader).in_field("step")?;
+        wire::Decode::read_into(&mut self.wake_ns, reader).in_field("wake_ns")?;
+        wire::Decode::read_into(&mut self.error, reader).in_field("error")?;
+        Ok(())
+    }
+}
+
+/// A [`StepDone`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepDoneRef<'a> {
+    /// number of the step, as in the request
+    pub step: i64,
+    /// when it wants to be woken, nanoseconds since the epoch; 0: no wish, and earlier ones stay
+    pub wake_ns: i64,
+    /// why the program cannot go on, for people; empty if it can
+    pub error: &'a str,
+}
+
+impl wire::Message for StepDoneRef<'_> {
+    const NAME: &'static str = "bowline.step_done_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9897_bab2_9ec9_6f70);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for StepDoneRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        wire::Encode::measure(&self.error, meter).in_field("error")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.step, writer);
+        wire::Encode::write(&self.wake_ns, writer);
+        wire::Encode::write(&self.error, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepDoneRef<'a> {
+    const MIN_SIZE: usize = 21;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let step: i64 = wire::Decode::read(reader).in_field("step")?;
+        let wake_ns: i64 = wire::Decode::read(reader).in_field("wake_ns")?;
+        let error: &'a str = wire::Decode::read(reader).in_field("error")?;
+        Ok(Self { step, wake_ns, error })
+    }
+}
+
+impl wire::IntoOwned for StepDoneRef<'_> {
+    type Owned = StepDone;
+
+    fn into_owned(self) -> StepDone {
+        StepDone {
+            step: self.step,
+            wake_ns: self.wake_ns,
+            error: wire::IntoOwned::into_owned(self.error),
+        }
+    }
+}
+
+/// A deterministic program to its host: it has subscribed to what it reads, and takes steps. Once, before the first step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepReady {
+    /// the version that the program speaks: the constant above
+    pub version: i32,
+    /// what the program calls itself, for people; may be empty
+    pub name: String,
+    /// it wants a step every so often, nanoseconds; 0: none but for messages and wake-ups
+    pub period_ns: i64,
+}
+
+impl StepReady {
+    /// the version of the protocol that docs/cosimulation.md describes
+    pub const VERSION: i32 = 1;
+}
+
+impl wire::Message for StepReady {
+    const NAME: &'static str = "bowline.step_ready_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc4ae_d821_cce8_8e6a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for StepReady {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.version, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.period_ns, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepReady {
+    const MIN_SIZE: usize = 17;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let version: i32 = wire::Decode::read(reader).in_field("version")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let period_ns: i64 = wire::Decode::read(reader).in_field("period_ns")?;
+        Ok(Self { version, name, period_ns })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.version, reader).in_field("version")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.period_ns, reader).in_field("period_ns")?;
+        Ok(())
+    }
+}
+
+/// A [`StepReady`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepReadyRef<'a> {
+    /// the version that the program speaks: the constant above
+    pub version: i32,
+    /// what the program calls itself, for people; may be empty
+    pub name: &'a str,
+    /// it wants a step every so often, nanoseconds; 0: none but for messages and wake-ups
+    pub period_ns: i64,
+}
+
+impl wire::Message for StepReadyRef<'_> {
+    const NAME: &'static str = "bowline.step_ready_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc4ae_d821_cce8_8e6a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for StepReadyRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.version, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.period_ns, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepReadyRef<'a> {
+    const MIN_SIZE: usize = 17;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let version: i32 = wire::Decode::read(reader).in_field("version")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let period_ns: i64 = wire::Decode::read(reader).in_field("period_ns")?;
+        Ok(Self { version, name, period_ns })
+    }
+}
+
+impl wire::IntoOwned for StepReadyRef<'_> {
+    type Owned = StepReady;
+
+    fn into_owned(self) -> StepReady {
+        StepReady {
+            version: self.version,
+            name: wire::IntoOwned::into_owned(self.name),
+            period_ns: self.period_ns,
+        }
+    }
+}
+
+/// The host to a deterministic program: take this step. A message that is its reason was published just before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepRequest {
+    /// number of the step since the program was started, from 0
+    pub step: i64,
+    /// the time of the robot, nanoseconds since the epoch; never before that of an earlier step
+    pub time_ns: i64,
+    /// one of the constants above
+    pub reason: i8,
+    /// where the message was published that came in; empty without one
+    pub channel: String,
+}
+
+impl StepRequest {
+    /// the first step
+    pub const START: i8 = 1;
+    /// a message came in
+    pub const MESSAGE: i8 = 2;
+    /// the period of step_ready_t has passed
+    pub const PERIOD: i8 = 3;
+    /// the moment has come that an earlier step_done_t asked for
+    pub const WAKE: i8 = 4;
+}
+
+impl wire::Message for StepRequest {
+    const NAME: &'static str = "bowline.step_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4a13_6328_6425_8c9c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for StepRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.step, writer);
+        wire::Encode::write(&self.time_ns, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.channel, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepRequest {
+    const MIN_SIZE: usize = 22;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let step: i64 = wire::Decode::read(reader).in_field("step")?;
+        let time_ns: i64 = wire::Decode::read(reader).in_field("time_ns")?;
+        let reason: i8 = wire::Decode::read(reader).in_field("reason")?;
+        let channel: String = wire::Decode::read(reader).in_field("channel")?;
+        Ok(Self { step, time_ns, reason, channel })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.step, reader).in_field("step")?;
+        wire::Decode::read_into(&mut self.time_ns, reader).in_field("time_ns")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        wire::Decode::read_into(&mut self.channel, reader).in_field("channel")?;
+        Ok(())
+    }
+}
+
+/// A [`StepRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepRequestRef<'a> {
+    /// number of the step since the program was started, from 0
+    pub step: i64,
+    /// the time of the robot, nanoseconds since the epoch; never before that of an earlier step
+    pub time_ns: i64,
+    /// one of the constants above
+    pub reason: i8,
+    /// where the message was published that came in; empty without one
+    pub channel: &'a str,
+}
+
+impl wire::Message for StepRequestRef<'_> {
+    const NAME: &'static str = "bowline.step_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4a13_6328_6425_8c9c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for StepRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.step, writer);
+        wire::Encode::write(&self.time_ns, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.channel, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepRequestRef<'a> {
+    const MIN_SIZE: usize = 22;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let step: i64 = wire::Decode::read(reader).in_field("step")?;
+        let time_ns: i64 = wire::Decode::read(reader).in_field("time_ns")?;
+        let reason: i8 = wire::Decode::read(reader).in_field("reason")?;
+        let channel: &'a str = wire::Decode::read(reader).in_field("channel")?;
+        Ok(Self { step, time_ns, reason, channel })
+    }
+}
+
+impl wire::IntoOwned for StepRequestRef<'_> {
+    type Owned = StepRequest;
+
+    fn into_owned(self) -> StepRequest {
+        StepRequest {
+            step: self.step,
+            time_ns: self.time_ns,
+            reason: self.reason,
+            channel: wire::IntoOwned::into_owned(self.channel),
+        }
+    }
+}
+
 /// One event in the life of a component: when it was woken, by what, and what it said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {

@@ -272,6 +272,18 @@ pub const TYPES: &[bowline_wire::TypeEntry] = &[
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::SpectrumRef<'_>>(message)),
         ..bowline_wire::TypeEntry::of::<bowline::Spectrum>()
     },
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::StepDoneRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::StepDone>()
+    },
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::StepReadyRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::StepReady>()
+    },
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::StepRequestRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::StepRequest>()
+    },
     bowline_wire::TypeEntry::of::<bowline::Step>(),
     bowline_wire::TypeEntry {
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::StepsRef<'_>>(message)),

@@ -5,7 +5,7 @@ use crate::{App, Outcome, output, terminal};
 use anyhow::{Context as _, bail};
 use bowline_bus::{Bus, Url};
 use bowline_component::engine::Engine;
-use bowline_host::robot::{Program, Robot, Source};
+use bowline_host::robot::{Robot, Source};
 use bowline_host::{Live, LiveOptions};
 use clap::Args;
 use nix::sys::signalfd::SignalFd;
@@ -89,11 +89,11 @@ pub(crate) fn host(
         let processes = robot.processes(source);
         let ours = processes.iter().filter(|process| {
             let mut components = process.components.iter();
-            components.any(|component| matches!(component.program, Program::Kind { .. }))
+            components.any(|component| component.takes_steps())
         });
         let ours: Vec<&str> = ours.map(|process| process.name).collect();
         bail!(
-            "expected a process of {} with components of ours, found {:?}: there are {}",
+            "expected a process of {} with components that take steps, found {:?}: there are {}",
             robot.name(),
             name,
             ours.join(", ")

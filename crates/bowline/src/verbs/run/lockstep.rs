@@ -10,7 +10,7 @@ use bowline_component::Time;
 use bowline_component::engine::{Arrival, Engine, Sent, Sink};
 use bowline_component::trace::{Lives, STEPS_CHANNEL};
 use bowline_host::clock;
-use bowline_host::robot::{Program, Robot, Source};
+use bowline_host::robot::{Robot, Source};
 use bowline_host::service;
 use bowline_host::supervise::EXPERIMENT_CHANNEL;
 use bowline_host::{Complaints, Lockstep, Logged, Scope, Silence, Source as Events, Tape};
@@ -134,16 +134,16 @@ pub(super) fn start_log(
     Ok((Lockstep::start(engine, tape, first, sink)?, first))
 }
 
-/// The components that are ours. Programs of other people live by the clock of the machine.
+/// All components, which take steps. Other programs run by the clock of the machine.
 pub(super) fn engine(robot: &Robot, source: Source) -> anyhow::Result<Engine> {
     let commands = robot
         .components(source)
-        .filter(|component| matches!(component.program, Program::Command(_)));
+        .filter(|component| !component.takes_steps());
     let commands: Vec<&str> = commands.map(|component| component.name.as_str()).collect();
     if !commands.is_empty() {
         bail!(
-            "{} cannot run in lockstep: programs live by the clock of the machine; name them in replaces of [{}], or run \
-             without --lockstep",
+            "{} cannot run in lockstep: programs run by the clock of the machine unless they take steps; declare one that \
+             does with deterministic = true (docs/cosimulation.md), name them in replaces of [{}], or run without --lockstep",
             commands.join(", "),
             if source == Source::Log { "log" } else { "sim" }
         );

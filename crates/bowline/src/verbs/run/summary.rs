@@ -139,7 +139,11 @@ fn what(component: &Component) -> String {
             let name = Path::new(program)
                 .file_name()
                 .map(|name| name.to_string_lossy().into_owned());
-            format!("command {}", name.unwrap_or_default())
+            let sort = match command.deterministic {
+                Some(_) => "deterministic command",
+                None => "command",
+            };
+            format!("{sort} {}", name.unwrap_or_default())
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::verbs::log::choice;
 use crate::verbs::log::diff::{Manner, compare};
 use crate::{Outcome, output};
 use bowline_bus::Channel;
-use bowline_host::robot::{Component, Program, Robot, Source};
+use bowline_host::robot::{Component, Robot, Source};
 use bowline_host::verify::{Difference, Findings, Problem, Recorded, Verification, verify};
 use bowline_host::{Logged, Scope};
 use bowline_log::{
@@ -46,8 +46,11 @@ pub(super) fn run(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<O
         ))?;
     }
     for component in robot.components(Source::Live) {
-        if let Program::Command(_) = component.program {
-            output::line(&format!("{}: a program, not checked", component.name))?;
+        if !component.takes_steps() {
+            output::line(&format!(
+                "{}: a program that is not declared deterministic, not checked",
+                component.name
+            ))?;
         }
     }
     Ok(if untold.is_empty() {
@@ -57,7 +60,7 @@ pub(super) fn run(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<O
     })
 }
 
-/// Components of ours that the log says nothing about: one that crashed at once, or was not traced.
+/// Components that take steps and that the log says nothing about: one that crashed at once, or was not traced.
 fn untold<'r>(robot: &'r Robot, verification: &Verification) -> Vec<&'r str> {
     let is_sim = verification.components.keys().any(|name| {
         let component = robot.component(name, Source::Sim);
@@ -65,7 +68,7 @@ fn untold<'r>(robot: &'r Robot, verification: &Verification) -> Vec<&'r str> {
     });
     let source = if is_sim { Source::Sim } else { Source::Live };
     let ours = robot.components(source);
-    let ours = ours.filter(|component| matches!(component.program, Program::Kind { .. }));
+    let ours = ours.filter(|component| component.takes_steps());
     let names = ours.map(|component| component.name.as_str());
     names
         .filter(|name| !verification.components.contains_key(*name))

@@ -1,7 +1,9 @@
 //! Each component by itself: its kind, its parameters, its ports and their channels; or its command.
 
 use super::settings::{self, Settings};
-use super::{Checked, Context, RESERVED, check_channel_name, check_name_on_bus, check_service};
+use super::{
+    Checked, Context, RESERVED, check_channel_name, check_name_on_bus, check_service, deterministic,
+};
 
 use crate::robot::draft::{CommandDraft, ComponentDraft, ProgramDraft, ServiceDraft};
 use crate::robot::message::find_type;
@@ -90,6 +92,7 @@ fn placeholder() -> Program {
         heartbeat: None,
         stop_signal: StopSignal::Terminate,
         stop_grace: STOP_GRACE,
+        deterministic: None,
     })
 }
 
@@ -296,6 +299,7 @@ fn check_command(
         heartbeat,
         stop_signal: draft.stop_signal.unwrap_or(StopSignal::Terminate),
         stop_grace: draft.stop_grace.unwrap_or(STOP_GRACE),
+        deterministic: deterministic::check(draft, context, problems),
     });
     for (name, _) in &draft.env {
         if name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
