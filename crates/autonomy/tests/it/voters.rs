@@ -7,6 +7,7 @@ use bowline_autonomy::vote::{
 use bowline_autonomy::{Mission, MissionParameters, Place};
 use bowline_component::{Health, Rig};
 use bowline_msgs::{Map, Path, PoseTransform, Task, Velocity, Vote, Waypoint as Goal};
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -373,7 +374,7 @@ fn a_mission_follows_what_a_gate_lets_through() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
 
     #[test]
     fn an_arc_that_is_free_touches_nothing_that_is_blocked(
