@@ -1,4 +1,8 @@
 //! A network of our own: multicast must not leave the benchmark, nor strangers' traffic come in.
+//!
+//! Not the one of the tests, which is held by another process and entered by a thread: here all threads and peers of a part
+//! are inside from their start, and nothing of ours runs beside what is measured. Links between networks, which parts
+//! measure across, are those of the tests.
 
 use crate::peers;
 use anyhow::{Context as _, ensure};

@@ -1,6 +1,8 @@
 //! Data sets of others: where they are found, and how a missing one is recorded. Samples of sweeps.
 
 use bowline_tests::data::{Place, Use};
+use bowline_tests::peers::workspace;
+use bowline_tests::random::{Random, USUAL_CASES, USUAL_SEED, scaled};
 use bowline_tests::sweep;
 use std::fs;
 
@@ -73,4 +75,40 @@ fn sample_of_a_sweep_is_spread_evenly() {
     assert_eq!(sweep::evenly(Vec::from_iter(0..10), 10).len(), 10);
     assert_eq!(sweep::evenly(vec![7, 8], 3), [7, 8]);
     assert!(sweep::evenly(vec![7, 8], 0).is_empty());
+}
+
+#[test]
+fn pick_of_a_sweep_is_noted_for_the_end_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = folder.path().join("swept.txt");
+    let picked = sweep::pick_noted(&record, "kills", 3, 7);
+    assert_eq!(picked, if sweep::is_whole() { 7 } else { 3 });
+    let noted = fs::read_to_string(&record).expect("it was written");
+    assert_eq!(noted, format!("swept: kills: {picked} of 7\n"));
+}
+
+#[test]
+fn run_that_asks_for_new_cases_draws_others_but_where_they_are_fixed() {
+    let first = |mut random: Random| random.bits();
+    let usual = first(Random::fixed(5));
+    assert_eq!(first(Random::drawn_in(USUAL_SEED, 5)), usual);
+    assert_ne!(first(Random::drawn_in(1, 5)), usual);
+    assert_ne!(first(Random::drawn_in(1, 5)), first(Random::drawn_in(1, 6)));
+    assert_ne!(first(Random::drawn_in(1, 5)), first(Random::drawn_in(2, 5)));
+}
+
+#[test]
+fn run_that_asks_for_more_cases_has_as_many_times_more_of_each_property() {
+    assert_eq!(scaled(64, USUAL_CASES), 64);
+    assert_eq!(scaled(64, 16 * USUAL_CASES), 1_024);
+    assert_eq!(scaled(24, 1), 1, "none would prove nothing");
+    assert_eq!(scaled(u32::MAX, u32::MAX), u32::MAX);
+}
+
+#[test]
+fn usual_seed_is_the_one_that_cargo_sets() {
+    let settings = fs::read_to_string(workspace().join(".cargo/config.toml"));
+    let settings: toml::Table = settings.expect("it is there").parse().expect("TOML");
+    let seed = settings["env"]["PROPTEST_RNG_SEED"]["value"].as_str();
+    assert_eq!(seed, Some(&*USUAL_SEED.to_string()));
 }

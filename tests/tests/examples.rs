@@ -42,6 +42,8 @@ fn cargo(mut command: Command, folder: &Path, args: &[&str]) -> Command {
         .args(args)
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target())
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_NET_OFFLINE", "true");
     command
 }

@@ -50,8 +50,7 @@ fn messages_of_random_types_are_byte_equal_in_every_language() {
 
 impl Bench {
     fn new() -> Self {
-        let n_trees = sweep::pick(N_TREES[0], N_TREES[1]);
-        println!("{n_trees} of {} trees of types", N_TREES[1]);
+        let n_trees = sweep::pick("trees of types", N_TREES[0], N_TREES[1]);
         let trees: Vec<Tree> = (FIRST_SEED..FIRST_SEED + n_trees)
             .map(Tree::random)
             .collect();
@@ -61,8 +60,12 @@ impl Bench {
             cases.extend(Case::fingerprints(&types, place, tree.seed));
             cases.extend(Case::messages(&types, place, tree, N_MESSAGES));
         }
-        let folder =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(sweep::pick("messages", "messages-whole"));
+        let name = if sweep::is_whole() {
+            "messages-whole"
+        } else {
+            "messages"
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         Self {
             peers: Peers::find(),
             folder,

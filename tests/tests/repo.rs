@@ -373,3 +373,23 @@ fn document_of_buses_names_every_transport_with_its_options() {
         assert!(document.contains(&quoted), "no {quoted} in docs/bus.md");
     }
 }
+
+/// The lines that `scripts/mutants` prints.
+fn mutants(args: &[&str]) -> Vec<String> {
+    let mut command = Command::new(root().join("scripts/mutants"));
+    let output = command.args(args).output().expect("bash is there");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {errors}");
+    let printed = String::from_utf8(output.stdout).expect("names are text");
+    printed.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn rows_of_mutants_have_files_and_tests_that_exist() {
+    let rows = mutants(&["--list"]);
+    assert!(rows.iter().any(|row| row == "gate"), "{rows:?}");
+    for row in rows {
+        let files = mutants(&["--files", &row]);
+        assert!(files.len() > 1, "{row}: {files:?}");
+    }
+}

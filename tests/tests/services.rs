@@ -30,8 +30,7 @@ fn caller(place: &Namespace, url: &str, count: u32, timeout_ms: &str) -> Process
 
 /// Every call has its reply and is executed once, whatever the network does to calls and answers.
 fn check_bad_network(seed: u64, faults: &str) {
-    let n_calls = sweep::pick(12, 40);
-    println!("seed {seed}: {n_calls} calls, of 40");
+    let n_calls = sweep::pick("calls over a bad network", 12, 40);
     let faults = Faults::from_text(faults).expect("written below");
     let network = BadNetwork::new(seed, faults, faults);
     let server = server(&network.there, URL_ACROSS_LINKS);

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 /// Long enough to believe that nothing comes.
 const QUIET: Duration = Duration::from_millis(50);
-/// Guards against waiting for ever. Nothing is measured with it.
+/// Guards against waiting for ever. Nothing is measured with it. A constant of its own: authors of transports have this crate,
+/// and not the one that our own tests share, which is not published.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 type Promise = fn(&Subject);

@@ -13,7 +13,10 @@ import { Bus, Link } from "./tcpq.mjs";
 import { watch } from "./watch.mjs";
 
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
-export const BOWLINE = process.env.BOWLINE ?? path.join(ROOT, "target/debug/bowline");
+/** The program under test. None is guessed: one that was left behind by another build would be tested. */
+export const BOWLINE = process.env.BOWLINE;
+if (BOWLINE === undefined)
+    throw new Error("expected the program under test in BOWLINE, found none: make browser sets it");
 /** Screenshots and logs, to be looked at. */
 export const OUT = path.join(ROOT, "target/browser");
 

@@ -10,7 +10,7 @@ pub struct Random {
 impl Random {
     pub fn new(seed: u64, n_schedules: usize) -> Self {
         Self {
-            numbers: bowline_testing::random::Random::new(seed),
+            numbers: bowline_testing::random::Random::fixed(seed),
             n_left: n_schedules,
         }
     }

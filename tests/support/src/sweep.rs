@@ -2,6 +2,8 @@
 
 use crate::record::{note, target};
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::path::Path;
 
 /// Whether whole sweeps were asked for.
 ///
@@ -15,10 +17,21 @@ pub fn is_whole() -> bool {
     }
 }
 
-/// The one for a sample, or the one for the whole.
+/// How many of something: those of a sample, or of the whole. Prints which, and appends that to `target/swept.txt`, whose
+/// lines the run prints at its end.
 #[must_use]
-pub fn pick<T>(sample: T, whole: T) -> T {
-    if is_whole() { whole } else { sample }
+pub fn pick<N: Copy + Display>(name: &str, n_sample: N, n_whole: N) -> N {
+    pick_noted(&target().join("swept.txt"), name, n_sample, n_whole)
+}
+
+/// What [`pick`] does, with another record.
+#[must_use]
+pub fn pick_noted<N: Copy + Display>(record: &Path, name: &str, n_sample: N, n_whole: N) -> N {
+    let n_picked = if is_whole() { n_whole } else { n_sample };
+    let line = format!("swept: {name}: {n_picked} of {n_whole}");
+    println!("{line}");
+    note(record, &line);
+    n_picked
 }
 
 /// So many of all cases, evenly spread from the first on; all of them if there are no more.
@@ -32,13 +45,9 @@ pub fn evenly<T>(all: Vec<T>, n_chosen: usize) -> Vec<T> {
     chosen.map(|(_, case)| case).collect()
 }
 
-/// A sample of that many cases, or all of them; prints how many, and appends that to `target/swept.txt`.
+/// A sample of that many cases, or all of them, as [`pick`] has it.
 #[must_use]
 pub fn choose<T>(name: &str, all: Vec<T>, n_sample: usize) -> Vec<T> {
     let n_all = all.len();
-    let chosen = evenly(all, pick(n_sample, n_all));
-    let line = format!("swept: {name}: {} of {n_all}", chosen.len());
-    println!("{line}");
-    note(&target().join("swept.txt"), &line);
-    chosen
+    evenly(all, pick(name, n_sample.min(n_all), n_all))
 }

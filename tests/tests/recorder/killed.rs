@@ -114,7 +114,7 @@ fn kill_recorders(name: &str, rate_hz: u32, size: usize) {
     let witness = recorder(&place, &witness_path);
     let sender = implementation("bowline").send(&peers, &place, URL, &sending);
     let mut random = Random::new(u64::from(rate_hz));
-    let n_rounds = sweep::pick(N_ROUNDS[0], N_ROUNDS[1]);
+    let n_rounds = sweep::pick("rounds of killed recorders", N_ROUNDS[0], N_ROUNDS[1]);
     let rounds = (0..n_rounds).map(|number| round(&place, &folder, number, &mut random));
     let victims: Vec<Victim> = rounds.flatten().collect();
     drop(sender);

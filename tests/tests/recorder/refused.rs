@@ -223,22 +223,14 @@ fn a_refused_write_anywhere_costs_nothing_that_is_not_counted() {
     }
     faults.push("fdatasync:error=EIO:when=1".to_owned());
     // Of each kind of fault some, early and late.
-    let stride = sweep::pick(5, 1);
-    println!(
-        "{} of {} faults",
-        faults.len().div_ceil(stride),
-        faults.len()
-    );
-    let cases = faults
-        .iter()
-        .step_by(stride)
-        .enumerate()
-        .map(|(number, fault)| {
-            let extension = if number % 2 == 0 { "log" } else { "mcap" };
-            let folder = &folder;
-            let job: Job<'_> = Box::new(move || check_fault(folder, number, extension, fault));
-            job
-        });
+    let n_sample = faults.len().div_ceil(5);
+    let chosen = sweep::choose("refused writes", faults, n_sample);
+    let cases = chosen.iter().enumerate().map(|(number, fault)| {
+        let extension = if number % 2 == 0 { "log" } else { "mcap" };
+        let folder = &folder;
+        let job: Job<'_> = Box::new(move || check_fault(folder, number, extension, fault));
+        job
+    });
     in_two_threads(cases.collect());
 }
 

@@ -8,6 +8,7 @@ use bowline_autonomy::vote::{
 use bowline_autonomy::{Fan, MAX_ARCS, Travel};
 use bowline_component::Rig;
 use bowline_msgs::{Arbitration, Arc, PoseTransform, Velocity, Vote};
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -128,7 +129,7 @@ fn any_motion() -> impl Strategy<Value = Motion> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(2_000)))]
 
     #[test]
     fn a_veto_wins_with_half_a_spacing_around_it(

@@ -53,7 +53,7 @@ struct Run {
 }
 
 fn run(seed: u64, seconds: i64) -> Run {
-    let mut random = Random::new(seed);
+    let mut random = Random::fixed(seed);
     let earth = Earth::new(ORIGIN[0], ORIGIN[1], ORIGIN[2]);
     let deviation = 0.02 * random.normal();
     let gyro_bias: [f64; 3] = std::array::from_fn(|_| 0.002 * random.normal());

@@ -69,7 +69,7 @@ fn assert_is_chi_square(sum: f64, n: f64, what: &str) {
 #[test]
 fn with_known_noise_the_normalised_error_of_cells_has_unit_variance() {
     for seed in 1..=3 {
-        let mut random = Random::new(seed);
+        let mut random = Random::fixed(seed);
         let mut terrain = terrain(0.0, Weighting::Variance);
         look_around(&mut terrain, &mut random, 60_000);
         let (mut sum, mut n) = (0.0, 0.0);
@@ -104,7 +104,7 @@ fn weighing_by_variance_beats_the_mean_where_noise_differs() {
     for seed in 1..=5 {
         let of = |weighting| {
             let mut terrain = terrain(0.0, weighting);
-            look_around(&mut terrain, &mut Random::new(seed), 30_000);
+            look_around(&mut terrain, &mut Random::fixed(seed), 30_000);
             rms(&terrain)
         };
         let (weighted, mean) = (of(Weighting::Variance), of(Weighting::Mean));
@@ -118,7 +118,7 @@ fn weighing_by_variance_beats_the_mean_where_noise_differs() {
 /// Everything that the derivation in `noise.rs` has, drawn many times, against its result.
 #[test]
 fn the_variance_of_a_height_is_what_drawing_all_errors_gives() {
-    let mut random = Random::new(42);
+    let mut random = Random::fixed(42);
     let noise = PoseNoise {
         attitude: [
             [4e-6, 1e-6, 5e-7],

@@ -1,9 +1,10 @@
 use bowline_autonomy::map::{Grid, MakeGridError};
+use bowline_testing::random::cases;
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use std::collections::BTreeMap;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     /// Against a map of everything that was ever written, from which what leaves is taken out.
     #[test]

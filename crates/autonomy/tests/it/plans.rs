@@ -9,6 +9,7 @@ use bowline_autonomy::plan::search::{
 use bowline_autonomy::plan::sparse::{Cell, SparseMap};
 use bowline_autonomy::plan::sweep::Outline;
 use bowline_autonomy::plan::worlds;
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 
 /// The corners of a rectangle on the ground.
@@ -194,7 +195,7 @@ fn check(case: &Case, plan: &Plan) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(192)))]
 
     #[test]
     fn every_plan_is_free_of_collisions_when_it_is_driven_finely(case in case()) {

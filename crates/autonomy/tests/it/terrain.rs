@@ -3,7 +3,7 @@ use bowline_autonomy::map::{
     Cell, Chart as _, Height, REFUTATION, SensorNoise, TAKEOVER, Terrain, TerrainSettings,
 };
 use bowline_geometry::Transform;
-use bowline_testing::random::Random;
+use bowline_testing::random::{Random, cases};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 
 /// A measurement with a standard deviation of 2 cm.
@@ -224,7 +224,7 @@ fn walls_and_boxes_come_out_where_they_are() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     #[test]
     fn the_same_points_give_the_same_map_to_the_bit_however_they_are_cut(

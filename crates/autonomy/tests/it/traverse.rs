@@ -1,6 +1,7 @@
 use crate::support::{heights, plane};
 use bowline_autonomy::map::{Limits, ReadMapError, traverse};
 use bowline_msgs::Map;
+use bowline_testing::random::cases;
 use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
 
 const N: usize = 40;
@@ -208,7 +209,7 @@ fn maps_that_are_none_are_refused_with_a_reason() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     #[test]
     fn any_heights_give_ratios_or_nothing(

@@ -5,6 +5,7 @@ use bowline_autonomy::control::{VesselController, VesselControllerParameters};
 use bowline_component::{Build as _, Health, Ports, Rig};
 use bowline_geometry::Transform;
 use bowline_msgs::{Guidance, PoseTransform, Thrust};
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -316,7 +317,7 @@ fn a_model_that_is_none_of_a_vessel_with_two_thrusters_is_refused_in_words() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
     /// Whatever the vessel does and is told, thrusters are asked for what they can give.
     #[test]
     fn a_wish_is_within_what_thrusters_can(

@@ -8,6 +8,7 @@ use bowline_autonomy::vote::{
 use bowline_autonomy::{Mission, MissionParameters, Place, Travel};
 use bowline_component::{Health, Rig, Vehicle};
 use bowline_msgs::{Map, Path, PoseTransform, Task, Velocity, Vote, Waypoint as Goal};
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -480,7 +481,7 @@ fn a_mission_follows_what_a_gate_lets_through() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
 
     #[test]
     fn an_arc_that_is_free_touches_nothing_that_is_blocked(

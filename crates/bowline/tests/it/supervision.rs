@@ -107,7 +107,8 @@ impl Robot {
     fn bowline_of(&self, host: &str, args: &[&str]) -> Output {
         let args = [
             args,
-            &["--robot", &self.name, "--host", host, "--for", "100s"],
+            // Longer than any test may take: one that waits until then fails.
+            &["--robot", &self.name, "--host", host, "--for", "1h"],
         ]
         .concat();
         self.bowline(&args)

@@ -2,6 +2,7 @@ use super::*;
 use crate::sensor::SensorComponent;
 use bowline_component::{Rig, Time};
 use bowline_msgs::{Device, Range3d, Serial};
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -422,7 +423,7 @@ fn parameters_that_make_no_scanner_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     /// A device of many moods: whatever it does, what is published was there to be seen, and in good times it is seen.
     #[test]

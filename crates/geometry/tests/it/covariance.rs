@@ -1,5 +1,6 @@
 use super::support::{any_assembly, apart};
 use bowline_geometry::{Assembly, Covariance, Model, Transform};
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 
 /// A pose that was measured with an error, which is along and about the outer thing's axes.
@@ -27,7 +28,7 @@ fn ends(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     /// Each error is made by itself, small, and the pose asked anew: what comes out must be what was propagated.
     #[test]

@@ -1,5 +1,6 @@
 use super::support::{any_assembly, apart, raptor, read};
 use bowline_geometry::{Body, Disk, Format, Loaded, Model, load, to_sdf, to_svg, to_tree};
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 
 fn raptor_model() -> Model {
@@ -124,7 +125,7 @@ fn what_an_export_leaves_out_is_said() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64)))]
 
     #[test]
     fn any_model_survives_its_export(assembly in any_assembly()) {

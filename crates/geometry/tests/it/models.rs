@@ -2,6 +2,7 @@ use super::support::{any_assembly, any_transform, apart, body, frame, search};
 use bowline_geometry::{
     Assembly, Constraint, FindFrameError, FrameName, Model, Transform, TransformError,
 };
+use bowline_testing::random::cases;
 use proptest::prelude::*;
 
 /// A value for each joint that differs from the others.
@@ -32,7 +33,7 @@ fn told(assembly: Assembly) -> Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(cases(128)))]
 
     #[test]
     fn the_compiled_model_answers_as_drdcs_search_does(assembly in any_assembly()) {

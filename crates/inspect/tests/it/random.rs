@@ -3,12 +3,13 @@
 use bowline_inspect::picture::{image, scan};
 use bowline_inspect::text::is_unprintable;
 use bowline_inspect::tree::{Fold, Folds, Tree};
+use bowline_testing::random::cases;
 use bowline_wire::schema::{
     Dim, Enum, EnumValue, Member, Primitive, Struct, Type, TypeDef, TypeId, TypeKind, TypeSet,
 };
 use bowline_wire::{Array, Items, Value};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
-use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
+use proptest::test_runner::{Config, RngAlgorithm};
 
 /// A source of numbers that a failing case can be shrunk by.
 struct Draw {
@@ -179,9 +180,8 @@ fn check_shown(types: &TypeSet, id: TypeId, value: &Value<'_>) {
 
 proptest! {
     #![proptest_config(Config {
-        cases: 100,
+        cases: cases(100),
         rng_algorithm: RngAlgorithm::ChaCha,
-        rng_seed: RngSeed::Fixed(5),
         failure_persistence: None,
         ..Config::default()
     })]
