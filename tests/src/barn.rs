@@ -4,7 +4,7 @@
 //! chosen here. Whether one arrived, and whether it touched anything, is the simulator's truth. Nothing is recorded, and a
 //! run ends as soon as its end is known.
 
-use bowline_autonomy::{Mission, plan};
+use bowline_autonomy::{Alarms, Mission, plan};
 use bowline_component::engine::{Engine, Sent, Sink};
 use bowline_component::{Kind, Setting, Time};
 use bowline_host::robot::{Loader, Preset, Robot, Source, load};
@@ -32,6 +32,7 @@ const STANDS_WITHIN: Duration = Duration::from_secs(5);
 const STANDS_MPS: f64 = 0.05;
 
 const KINDS: &[Kind] = &[
+    Kind::of::<Alarms>("alarms", "Keeps the vehicle's list of alarms."),
     Kind::of::<plan::WindowDriver>(
         "dynamic_window",
         "Drives along the arc that looks best now.",

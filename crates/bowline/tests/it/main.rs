@@ -1,5 +1,6 @@
 //! The `bowline` command as people and scripts use it.
 
+mod alarms;
 mod app;
 mod bench;
 mod completions;
@@ -9,6 +10,7 @@ mod echo;
 mod fins;
 mod generate;
 mod graph;
+mod hosted;
 mod hub;
 mod list;
 mod log_tools;
