@@ -5,7 +5,7 @@
 //! run ends as soon as its end is known.
 
 use anyhow::{Context as _, Result, ensure};
-use bowline_autonomy::{Mission, plan};
+use bowline_autonomy::{Alarms, Mission, plan};
 use bowline_component::engine::{Engine, Sent, Sink};
 use bowline_component::{Kind, Setting, Time};
 use bowline_host::robot::{Loader, Preset, Robot, Source, load};
@@ -33,6 +33,7 @@ const STANDS_WITHIN: Duration = Duration::from_secs(5);
 const STANDS_MPS: f64 = 0.05;
 
 const KINDS: &[Kind] = &[
+    Kind::of::<Alarms>("alarms", "Keeps the vehicle's list of alarms."),
     Kind::of::<plan::WindowDriver>(
         "dynamic_window",
         "Drives along the arc that looks best now.",

@@ -10,14 +10,10 @@ use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
 };
 use bowline_msgs::{ALARM_CHANNEL, Acknowledge, Alarm, Alarms as AlarmsMessage, ListedAlarm};
+use bowline_operator::commands;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Where the list is.
-pub const LIST_CHANNEL: &str = "alarms.list";
-/// Where people acknowledge.
-pub const ACKNOWLEDGE_CHANNEL: &str = "operator.acknowledge";
 
 /// How often the list is published, also when nothing changes.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -84,12 +80,12 @@ impl Build for Alarms {
                 "acknowledged",
                 "What people know of.",
                 any_client,
-                ACKNOWLEDGE_CHANNEL,
+                commands::channel::<Acknowledge>(),
             ),
             list: ports.output_on(
                 "list",
                 "All that is wrong, and who knows of it.",
-                LIST_CHANNEL,
+                commands::ALARMS.channel,
             ),
             alarms: BTreeMap::new(),
             n_dropped: 0,

@@ -19,7 +19,7 @@ pub mod plan;
 pub mod vote;
 mod whereabouts;
 
-pub use alarms::{ACKNOWLEDGE_CHANNEL, Alarms, AlarmsParameters, LIST_CHANNEL};
+pub use alarms::{Alarms, AlarmsParameters};
 pub use arcs::{Fan, MAX_ARCS, Travel};
 pub use flat::{Place, within_half_turn};
 pub use jump::{Agility, Jump, JumpWatch};

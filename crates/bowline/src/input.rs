@@ -1,4 +1,4 @@
-//! What comes from the command line: .lcm files and folders of them, and durations.
+//! What comes from the command line: .lcm files and folders of them, durations, and names of stations.
 
 use anyhow::Context as _;
 use bowline_lang::{Compiled, Leaks, Rules, Source, compile};
@@ -75,6 +75,23 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The name of a station. Gates take no longer names, and none that are empty.
+pub(crate) fn station_name(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=64 => Ok(text.to_owned()),
+        found => Err(format!(
+            "expected the name of a station, of 1 to 64 bytes, found {found}"
+        )),
+    }
+}
+
+/// What this station is called: as it was named, or as the host is.
+pub(crate) fn station_or_host(named: Option<&str>) -> String {
+    let host = || nix::unistd::gethostname().ok()?.into_string().ok();
+    let station = named.map(str::to_owned).or_else(host);
+    station.unwrap_or_else(|| "command line".to_owned())
 }
 
 /// Whether there is a .lcm file in or below a folder.

@@ -7,19 +7,13 @@
 //!
 //! The table of commands defines which messages are commands, and which of them stops a vehicle.
 
-use bowline_msgs::AcknowledgeRef;
 use bowline_operator::{Effect, commands};
-use bowline_wire::Message as _;
 
-/// The station that a command or an acknowledgement names as its sender; `None` if it is neither.
+/// The station that a command names as its sender; `None` if it is no command.
 #[must_use]
 pub fn station(payload: &[u8]) -> Option<String> {
-    if let Some((_, head)) = commands::read(payload) {
-        return Some(head.station.to_owned());
-    }
-    // No gate decides about an acknowledgement, so it is no row of the table.
-    let acknowledge = AcknowledgeRef::decode(payload).ok()?;
-    Some(acknowledge.by.station.to_owned())
+    let (_, head) = commands::read(payload)?;
+    Some(head.station.to_owned())
 }
 
 /// Whether a link from `peer` may bring this: a stop, or a command from that station or from a person there (`bridge/anna`).

@@ -345,7 +345,7 @@ impl Client {
         match command.effect {
             Effect::Task => self.task.refuse(by, passes),
             Effect::Direct => self.direct.refuse(refusal, passes),
-            Effect::Stop => {}
+            Effect::Stop | Effect::Notice => {}
             Effect::Authority => self.refuse_lease(command, refusal, passes),
         }
         true

@@ -1,12 +1,13 @@
-//! The one table of commands: gate, link, station, command line and page read it, so a new command is a new row.
+//! The one table of commands: gate, list of alarms, link, station, command line and page read it, so a new command is a new
+//! row.
 
 use bowline_msgs::{
-    DirectCommand, DirectCommandRef, LeaseRequest, LeaseRequestRef, StopCommand, StopCommandRef,
-    TaskCommand, TaskCommandRef,
+    Acknowledge, AcknowledgeRef, Alarms, DirectCommand, DirectCommandRef, Gate, LeaseRequest,
+    LeaseRequestRef, StopCommand, StopCommandRef, TaskCommand, TaskCommandRef,
 };
 use bowline_wire::{DecodeError, Fingerprint, Message};
 
-/// One command that a station can send to a gate.
+/// One command that a station can send to a vehicle.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     /// Its name: in refusals, on the command line and on the page.
@@ -23,7 +24,34 @@ pub struct Command {
     pub needs: &'static [Need],
     /// The least role at a station that may send it.
     pub role: Role,
+    /// What the vehicle publishes where the command is taken, and its effect is seen.
+    pub answered_on: &'static Answer,
 }
+
+/// A channel on which a vehicle shows what has become of commands. Where it is missing, no component takes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// After the prefix of the vehicle.
+    pub channel: &'static str,
+    /// Of the messages there.
+    pub fingerprint: Fingerprint,
+    /// What publishes it, for people.
+    pub what: &'static str,
+}
+
+/// The state of a gate.
+pub const GATE: Answer = Answer {
+    channel: "gate.state",
+    fingerprint: Gate::FINGERPRINT,
+    what: "a gate",
+};
+
+/// The list of a vehicle's alarms.
+pub const ALARMS: Answer = Answer {
+    channel: "alarms.list",
+    fingerprint: Alarms::FINGERPRINT,
+    what: "a list of alarms",
+};
 
 /// What a command takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +64,11 @@ pub enum Effect {
     Task,
     /// Sets the actuators directly.
     Direct,
+    /// Notes what a person knows. No gate decides about it.
+    Notice,
 }
 
-/// What a gate demands of a command.
+/// What a command must bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A recent token of the gate, and a number that grows.
@@ -115,6 +145,12 @@ const DIRECT: MessageType = MessageType {
     read: |bytes| DirectCommandRef::decode(bytes).map(|it| from_station(it.by.station)),
 };
 
+const ACKNOWLEDGE: MessageType = MessageType {
+    name: Acknowledge::NAME,
+    fingerprint: Acknowledge::FINGERPRINT,
+    read: |bytes| AcknowledgeRef::decode(bytes).map(|it| from_station(it.by.station)),
+};
+
 const fn from_station(station: &str) -> Head<'_> {
     Head {
         station,
@@ -126,7 +162,7 @@ const fn from_station(station: &str) -> Head<'_> {
 /// All commands.
 #[rustfmt::skip]
 pub static COMMANDS: &[Command] = &[
-    // name, channel and message, ask, effect, needs, least role
+    // name, channel and message, ask, effect, needs, least role; answered on the state of the gate unless it says otherwise
     row("take", ("operator.lease", &LEASE), Some(LeaseRequest::TAKE), Effect::Authority, &[Need::Token, Need::Rank], Role::Operator),
     row("renew", ("operator.lease", &LEASE), Some(LeaseRequest::RENEW), Effect::Authority, &[Need::Token, Need::Lease], Role::Operator),
     row("release", ("operator.lease", &LEASE), Some(LeaseRequest::RELEASE), Effect::Authority, &[Need::Token, Need::Lease], Role::Operator),
@@ -137,6 +173,7 @@ pub static COMMANDS: &[Command] = &[
     row("clear", ("operator.stop", &STOP), Some(StopCommand::CLEAR), Effect::Authority, &[Need::Token, Need::Lease], Role::Operator),
     row("task", ("operator.task", &TASK), None, Effect::Task, &[Need::Token, Need::Lease], Role::Operator),
     row("direct", ("operator.direct", &DIRECT), None, Effect::Direct, &[Need::Token, Need::Lease], Role::Operator),
+    row("acknowledge", ("operator.acknowledge", &ACKNOWLEDGE), None, Effect::Notice, &[], Role::Operator).answered_on(&ALARMS),
 ];
 
 const fn row(
@@ -155,11 +192,19 @@ const fn row(
         effect,
         needs,
         role,
+        answered_on: &GATE,
     }
 }
 
 impl Command {
-    /// Whether a gate demands this of it.
+    const fn answered_on(self, answered_on: &'static Answer) -> Self {
+        Self {
+            answered_on,
+            ..self
+        }
+    }
+
+    /// Whether it must bring this.
     #[must_use]
     pub fn needs(&self, need: Need) -> bool {
         self.needs.contains(&need)

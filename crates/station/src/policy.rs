@@ -2,7 +2,7 @@
 //! decided who may ask.
 
 use crate::people::Role;
-use bowline_msgs::{AcknowledgeRef, Alarms, Gate, SimControl, SimFault};
+use bowline_msgs::{SimControl, SimFault};
 use bowline_operator::commands::{self, MessageType};
 use bowline_operator::{Effect, Role as LeastRole};
 use bowline_wire::{DecodeError, Fingerprint, Message as _};
@@ -34,12 +34,8 @@ pub(crate) enum Ask {
 pub(crate) enum Refusal {
     #[error("expected a channel of an operator, found {0:?}")]
     NotOperators(String),
-    #[error("no vehicle has a gate at {0:?}")]
-    NoSuchVehicle(String),
-    #[error("no vehicle has a list of alarms at {0:?}")]
-    NoSuchList(String),
-    #[error("a viewer may not acknowledge alarms")]
-    ViewerAcknowledges,
+    #[error("no vehicle has {what} at {channel:?}")]
+    NoSuchVehicle { what: &'static str, channel: String },
     #[error("expected a message of type {expected}: {source}")]
     BadMessage {
         expected: &'static str,
@@ -63,10 +59,6 @@ pub(crate) enum Refusal {
         found: String,
     },
 }
-
-/// The channel on which people acknowledge alarms, after the prefix of the vehicle. No gate decides about it, so it is no
-/// row of the table of commands.
-const ACKNOWLEDGE: &str = "operator.acknowledge";
 
 /// The services that pages may call: what stands after the prefix of the vehicle, what they take, and who may ask at least.
 /// Whatever else answers on a bus, such as those who stop processes or set parameters, is no page's business.
@@ -115,10 +107,6 @@ pub(crate) fn judge(
     message: &[u8],
     type_on: impl Fn(&str) -> Option<Fingerprint>,
 ) -> Result<Ask, Refusal> {
-    let acknowledged = channel.strip_suffix(ACKNOWLEDGE);
-    if let Some(prefix) = acknowledged.filter(|it| is_prefix(it)) {
-        return judge_acknowledge(speaker, prefix, message, type_on);
-    }
     let (prefix, carried) = split(channel)?;
     let expected = carried.name.trim_start_matches("bowline.");
     let head = carried
@@ -137,18 +125,17 @@ pub(crate) fn judge(
     if command.role > LeastRole::Viewer && speaker.role == Role::Viewer {
         return Err(Refusal::Viewer);
     }
-    let is_heard = has_gate(prefix, type_on);
+    let answer = command.answered_on;
+    let channel = format!("{prefix}{}", answer.channel);
+    let is_heard = type_on(&channel) == Some(answer.fingerprint);
     if command.effect == Effect::Stop {
         return Ok(Ask::Stop { is_heard });
     }
     if !is_heard {
-        return Err(Refusal::NoSuchVehicle(format!("{prefix}gate.state")));
+        let what = answer.what;
+        return Err(Refusal::NoSuchVehicle { what, channel });
     }
     Ok(Ask::Other)
-}
-
-fn has_gate(prefix: &str, type_on: impl Fn(&str) -> Option<Fingerprint>) -> bool {
-    type_on(&format!("{prefix}gate.state")) == Some(Gate::FINGERPRINT)
 }
 
 /// The prefix of the vehicle, and the type of command that the channel carries.
@@ -166,28 +153,6 @@ pub(crate) fn is_prefix(text: &str) -> bool {
     text.is_empty() || text.strip_suffix(['.', '/']).is_some_and(is_name)
 }
 
-/// Whether a person may acknowledge an alarm of this vehicle. A vehicle without a gate has alarms too.
-fn judge_acknowledge(
-    speaker: &Speaker,
-    prefix: &str,
-    message: &[u8],
-    type_on: impl Fn(&str) -> Option<Fingerprint>,
-) -> Result<Ask, Refusal> {
-    let acknowledge = AcknowledgeRef::decode(message).map_err(|source| Refusal::BadMessage {
-        expected: "acknowledge_t",
-        source,
-    })?;
-    check_station(speaker, acknowledge.by.station)?;
-    if speaker.role == Role::Viewer {
-        return Err(Refusal::ViewerAcknowledges);
-    }
-    let list = format!("{prefix}alarms.list");
-    match type_on(&list) {
-        Some(Alarms::FINGERPRINT) => Ok(Ask::Other),
-        Some(_) | None => Err(Refusal::NoSuchList(list)),
-    }
-}
-
 fn check_station(speaker: &Speaker, station: &str) -> Result<(), Refusal> {
     if station == speaker.station {
         return Ok(());
@@ -202,7 +167,7 @@ fn check_station(speaker: &Speaker, station: &str) -> Result<(), Refusal> {
 mod tests {
     use super::*;
     use bowline_msgs::{
-        Acknowledge, Authority, DirectCommand, LeaseRequest, StopCommand, TaskCommand,
+        Acknowledge, Alarms, Authority, DirectCommand, Gate, LeaseRequest, StopCommand, TaskCommand,
     };
 
     const STATION: &str = "bridge/anna";
@@ -254,11 +219,14 @@ mod tests {
         ));
         assert!(matches!(
             judge(Role::Viewer, channel, STATION),
-            Err(Refusal::ViewerAcknowledges)
+            Err(Refusal::Viewer)
         ));
         assert!(matches!(
             judge(Role::Operator, "tern.operator.acknowledge", STATION),
-            Err(Refusal::NoSuchList(_))
+            Err(Refusal::NoSuchVehicle {
+                what: "a list of alarms",
+                ..
+            })
         ));
     }
 

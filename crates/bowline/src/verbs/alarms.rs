@@ -1,16 +1,19 @@
 //! `bowline alarms`: what is wrong with the vehicles on a bus or in a log, and who knows of it.
 //!
-//! The list is the vehicle's own, kept by its component of kind `alarms`; here it is only shown.
+//! The list is the vehicle's own, kept by its component of kind `alarms`; here it is shown, and acknowledged by
+//! `acknowledge.rs`.
+
+mod acknowledge;
 
 use crate::listen::{Heard, Listener, PLACES_HELP, Place};
 use crate::output::{count, table_within};
 use crate::{Outcome, input, output};
-use bowline_autonomy::LIST_CHANNEL;
 use bowline_component::{Severity, Time};
 use bowline_inspect::text::printable;
 use bowline_msgs::{Alarm, Alarms, ListedAlarm};
+use bowline_operator::commands::ALARMS;
 use bowline_wire::Message as _;
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,8 +24,9 @@ Examples:
   bowline alarms --follow             each change, until ^C
   bowline alarms --json | jq -r 'select(.acknowledged_by == null) | .cause'
   bowline alarms -l day.log           as it was at the end of a log
+  bowline alarms ack gps silent       this station knows of it
 
-An alarm is listed while it holds, and until a person acknowledges it on the operator's page. One whose
+An alarm is listed while it holds, and until a person acknowledges it, here or on the operator's page. One whose
 source does not report it any more is marked as not refreshed: it is unknown whether it still holds.
 With --json there is one line for each alarm; with --follow one for each change of one.";
 
@@ -45,10 +49,18 @@ pub(crate) struct Arguments {
     /// How long to listen for lists
     #[arg(long = "for", value_name = "DURATION", value_parser = input::period)]
     period: Option<Duration>,
+    #[command(subcommand)]
+    verb: Option<Verb>,
 }
 
-/// Lists are published every second.
-const LISTEN: Duration = Duration::from_millis(1_300);
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Acknowledge an alarm, under the name of this station
+    Ack(acknowledge::Arguments),
+}
+
+/// Lists are published every second, on a tick of half a second: 1.5 s after a change at the latest.
+const LISTEN: Duration = Duration::from_millis(1_800);
 
 /// Identifies an alarm among those of all vehicles.
 type Key = [String; 5];
@@ -58,8 +70,11 @@ type Key = [String; 5];
 struct Lists(BTreeMap<String, Alarms>);
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let patterns = [format!("(.*[./])?{}", LIST_CHANNEL.replace('.', "\\."))];
-    let mut listener = Listener::open(arguments.place.url.as_deref(), &patterns, None, None)?;
+    let url = arguments.place.url.as_deref();
+    if let Some(Verb::Ack(acknowledge)) = &arguments.verb {
+        return acknowledge::run(acknowledge, url);
+    }
+    let mut listener = Listener::open(url, &patterns(), None, None)?;
     if listener.source.bus().is_some() && !(arguments.follow && arguments.period.is_none()) {
         listener.end_after(arguments.period.unwrap_or(LISTEN));
     }
@@ -100,6 +115,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         true => Outcome::Fine,
         false => Outcome::Diagnostics,
     })
+}
+
+/// The lists of all vehicles.
+fn patterns() -> [String; 1] {
+    [format!("(.*[./])?{}", ALARMS.channel.replace('.', "\\."))]
 }
 
 fn show(lists: &Lists, is_json: bool) -> anyhow::Result<()> {
@@ -155,7 +175,7 @@ fn row(channel: &str, list: &Alarms, listed: &ListedAlarm) -> Vec<String> {
 
 /// What an alarm is about, with the vehicle where channels name one.
 fn source(channel: &str, alarm: &Alarm) -> String {
-    let vehicle = channel.strip_suffix(LIST_CHANNEL).unwrap_or_default();
+    let vehicle = channel.strip_suffix(ALARMS.channel).unwrap_or_default();
     let parts = [
         vehicle.trim_end_matches(['.', '/']),
         &*alarm.host,
@@ -305,12 +325,12 @@ mod tests {
     fn json_has_no_name_where_nobody_knows_of_it() {
         let mut known = listed("gps");
         assert_eq!(
-            to_json(LIST_CHANNEL, &known)["acknowledged_by"],
+            to_json(ALARMS.channel, &known)["acknowledged_by"],
             Value::Null
         );
         known.acknowledged_by = "bridge/anna".to_owned();
         known.is_refreshed = false;
-        let json = to_json(LIST_CHANNEL, &known);
+        let json = to_json(ALARMS.channel, &known);
         assert_eq!(json["acknowledged_by"], "bridge/anna");
         assert_eq!(json["state"], "not refreshed");
     }

@@ -98,7 +98,7 @@ struct Who {
     )]
     prefix: String,
     /// What this station is called; without it the name of the host
-    #[arg(long, value_name = "NAME", value_parser = station_name, global = true)]
+    #[arg(long, value_name = "NAME", value_parser = input::station_name, global = true)]
     station: Option<String>,
     /// The rank that it wants; the gate says how much of it counts
     #[arg(long, value_name = "N", default_value = "0", global = true)]
@@ -157,7 +157,7 @@ enum Verb {
     Resume,
     /// Go back along the way that the vehicle came, and stay there; what is left of the mission waits
     Return,
-    /// List the commands that stations can send to a gate, and what each needs
+    /// List the commands that stations can send to a vehicle, and what each needs
     Commands {
         /// Print JSON
         #[arg(long)]
@@ -229,25 +229,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
 
 fn desk(who: &Who) -> anyhow::Result<Desk> {
     let interrupt = Interrupt::new()?;
-    let host = || nix::unistd::gethostname().ok()?.into_string().ok();
-    let station = who.station.clone().or_else(host);
-    let station = station.unwrap_or_else(|| "command line".to_owned());
+    let station = input::station_or_host(who.station.as_deref());
     Desk::open(
         (&who.url, &who.prefix),
         (&station, who.session, who.rank),
         who.timeout,
         interrupt,
     )
-}
-
-/// Gates know no longer names, and nobody without one.
-fn station_name(text: &str) -> Result<String, String> {
-    match text.len() {
-        1..=64 => Ok(text.to_owned()),
-        found => Err(format!(
-            "expected the name of a station, of 1 to 64 bytes, found {found}"
-        )),
-    }
 }
 
 /// What has to be done, in the words of scripts.

@@ -1,29 +1,20 @@
 //! A third kind of actuation, of a program: an underwater vehicle's propeller, rudder and elevator. Nothing of Bowline
 //! names it, and gate, rules, clients, scripts and the command line take it all the same.
-#![expect(
-    clippy::float_cmp,
-    clippy::unwrap_used,
-    reason = "a test that cannot go on panics, and its numbers are exact"
-)]
+#![expect(clippy::float_cmp, reason = "its numbers are exact")]
 
+use crate::hosted::{Hosted, instance};
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline::App;
 use bowline::autonomy::gate::{Actuation, Axis, GateComponent, Hands};
 use bowline::autonomy::operator::Operator;
 use bowline::bus::{Bus, Hub, Queue};
-use bowline::component::engine::{Engine, Instance};
 use bowline::component::{Kind, Setting};
-use bowline::host::{Live, LiveOptions};
 use bowline::sim::{ActuationKind, Tables};
 use bowline::wire::{
     Decode, DecodeError, Encode, EncodeError, Fingerprint, Message, Meter, Reader, Writer,
 };
 use bowline_testing::patience::PATIENCE;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, JoinHandle};
 
 /// What its actuators read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -136,40 +127,6 @@ const FINS: ActuationKind = ActuationKind {
     gate: Some(GATE),
 };
 
-/// Components that run beside the test.
-struct Running {
-    end: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Running {
-    fn start(url: &str, instances: Vec<Instance>) -> Self {
-        let engine = Engine::new(instances).unwrap();
-        let mut live = Live::new(engine, Bus::open(url).unwrap(), LiveOptions::default()).unwrap();
-        let end = Arc::new(AtomicBool::new(false));
-        let is_over = Arc::clone(&end);
-        let run = move || live.run(&is_over).map(drop).unwrap();
-        let thread = Builder::new().name("fins".to_owned()).spawn(run).unwrap();
-        Self {
-            end,
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.end.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join());
-        }
-    }
-}
-
-fn instance(kind: &Kind, settings: &[(&str, Setting)]) -> Instance {
-    Instance::new(kind, kind.name, settings, BTreeMap::new()).unwrap()
-}
-
 #[test]
 fn gate_of_a_programs_actuation_is_a_kind_that_robot_files_name() {
     let folder = scratch("fins-app");
@@ -197,7 +154,7 @@ fn three_axes_are_driven_from_the_command_line_by_the_rules_of_the_gate() {
     let commands = bus
         .subscribe_queued::<Fins>("fins.command", Queue::default())
         .unwrap();
-    let _gate = Running::start(&url, vec![instance(&GATE, &[])]);
+    let _gate = Hosted::start(&url, vec![instance(&GATE, &[])]);
     let operate = |args: &[&str]| {
         let args = [&["operate"], args, &["-l", &url, "--station", "bridge"]].concat();
         bowline_in(&folder, &args, b"")
@@ -258,7 +215,7 @@ fn three_axes_are_driven_by_a_script() {
     let steps = steps.map(|it| Setting::Text(it.to_owned())).to_vec();
     let operator = Kind::of::<Operator>("operator", "Commands a vehicle by a script.");
     let operator = instance(&operator, &[("steps", Setting::List(steps))]);
-    let _running = Running::start(&url, vec![instance(&GATE, &[]), operator]);
+    let _running = Hosted::start(&url, vec![instance(&GATE, &[]), operator]);
     let expected = [0.25, -3_f64.to_radians(), 2_f64.to_radians()];
     loop {
         let fins = commands.recv_timeout(PATIENCE).unwrap();

@@ -1,5 +1,6 @@
 //! The `bowline` command as people and scripts use it.
 
+mod alarms;
 mod app;
 mod bench;
 mod completions;
@@ -10,6 +11,7 @@ mod extensions;
 mod fins;
 mod generate;
 mod graph;
+mod hosted;
 mod hub;
 mod list;
 mod log_tools;

@@ -1,7 +1,9 @@
 //! The table of commands.
 
-use bowline_msgs::{Authority, Beat, DirectCommand, LeaseRequest, StopCommand, TaskCommand};
-use bowline_operator::commands::{self, carried_on, channels, named, of};
+use bowline_msgs::{
+    Acknowledge, Authority, Beat, DirectCommand, LeaseRequest, StopCommand, TaskCommand,
+};
+use bowline_operator::commands::{self, GATE, carried_on, channels, named, of};
 use bowline_operator::{COMMANDS, Effect, Need, Role};
 use bowline_wire::Message as _;
 use std::collections::BTreeSet;
@@ -39,10 +41,14 @@ fn table_names_each_command_once_and_each_channel_has_one_type() {
 }
 
 #[test]
-fn only_a_stop_needs_nothing_and_is_open_to_viewers() {
+fn only_stop_is_open_to_viewers_and_what_a_gate_takes_besides_needs_a_token() {
     for command in COMMANDS {
         let is_stop = command.effect == Effect::Stop;
-        assert_eq!(command.needs.is_empty(), is_stop, "{}", command.name);
+        let is_for_gate = command.answered_on == &GATE;
+        let needs_token = is_for_gate && !is_stop;
+        assert_eq!(command.needs(Need::Token), needs_token, "{}", command.name);
+        assert_eq!(command.needs.is_empty(), !needs_token, "{}", command.name);
+        assert_eq!(is_for_gate, command.effect != Effect::Notice);
         assert_eq!(command.role == Role::Viewer, is_stop, "{}", command.name);
         let needs_lease = command.needs(Need::Lease);
         assert!(!command.moves() || needs_lease, "{}", command.name);
@@ -77,8 +83,14 @@ fn read_finds_the_station_of_every_command_and_of_nothing_else() {
         }
         .with_lengths()
         .encode(),
+        Acknowledge {
+            by: by(),
+            id: "lost".to_owned(),
+            ..Acknowledge::default()
+        }
+        .encode(),
     ];
-    let expected = ["take", "stop", "task", "direct"];
+    let expected = ["take", "stop", "task", "direct", "acknowledge"];
     for (message, expected) in messages.into_iter().zip(expected) {
         let message = message.unwrap();
         let (kind, head) = commands::read(&message).unwrap();

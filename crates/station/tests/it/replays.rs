@@ -4,7 +4,7 @@ use crate::browser::{Page, Sent, audits_until, log_in, options, people, stop};
 use bowline_bus::Bus;
 use bowline_log::record::{FileOptions, Recorder, RecorderOptions};
 use bowline_log::{LogEvent, Reader, Schemas, Writer, WriterOptions};
-use bowline_msgs::{Audit, Beat, Thrust};
+use bowline_msgs::{Alarm, Alarms, Audit, Beat, ListedAlarm, Thrust};
 use bowline_station::{Access, Options, Origin, Station};
 use bowline_wire::Message as _;
 use serde_json::{Value, json};
@@ -13,7 +13,32 @@ use std::path::Path;
 const FIRST: i64 = 1_000_000_000_000;
 const SECOND: i64 = 1_000_000;
 
-/// A minute: thrust ten times a second, and one beat at the very beginning.
+/// A list with one alarm, and who has acknowledged it.
+fn list_of_alarms(utime: i64, by: &str) -> Alarms {
+    let alarm = Alarm {
+        utime,
+        since_utime: FIRST,
+        source: "gps".to_owned(),
+        id: "silent".to_owned(),
+        severity: Alarm::WARNING,
+        state: Alarm::RAISED,
+        ..Alarm::default()
+    };
+    let listed = ListedAlarm {
+        alarm,
+        is_refreshed: true,
+        acknowledged_by: by.to_owned(),
+        ..ListedAlarm::default()
+    };
+    Alarms {
+        utime,
+        alarms: vec![listed],
+        ..Alarms::default()
+    }
+    .with_lengths()
+}
+
+/// A minute: thrust ten times a second, one beat and an alarm at the very beginning, acknowledged after 20 s.
 fn write_log(path: &Path) {
     let mut writer = Writer::create(path, WriterOptions::default()).unwrap();
     writer.add_schemas(&Schemas::generated(bowline_msgs::SCHEMA));
@@ -30,6 +55,15 @@ fn write_log(path: &Path) {
     write(FIRST, "beat", &Beat::default().encode().unwrap());
     for n in 0..600 {
         let utime = FIRST + n * SECOND / 10;
+        let by = match n {
+            0 => Some(""),
+            200 => Some("bridge/anna"),
+            _ => None,
+        };
+        if let Some(by) = by {
+            let list = list_of_alarms(utime, by).encode().unwrap();
+            write(utime, "alarms.list", &list);
+        }
         let thrust = Thrust {
             utime,
             ..Thrust::default()
@@ -128,6 +162,34 @@ fn wherever_it_goes_pages_know_what_was_before() {
         assert_eq!(last, utime - SECOND / 10);
         assert_eq!(n_thrust, 10 * to_s, "all of the past that was asked for");
         assert!(has_beat, "however long ago it was");
+    }
+}
+
+#[test]
+fn replayed_list_of_alarms_is_that_of_the_moment_with_the_name_of_who_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_station, mut page) = replay(folder.path());
+    player(&mut page, "pause", Value::Null);
+    wait_for_player(&mut page, |player| player["state"] == "paused");
+    for (to_s, by) in [(40, "bridge/anna"), (10, "")] {
+        let moment = FIRST + to_s * SECOND;
+        ask(&mut page, "seek_to", json!(moment));
+        page.wait(|sent| matches!(sent, Sent::Reset(_)).then_some(()));
+        let listed = page.wait(|sent| match sent {
+            Sent::Message {
+                channel,
+                utime,
+                payload,
+                ..
+            } if channel == "alarms.list" => {
+                assert!(*utime < moment);
+                let mut list = Alarms::decode(payload).unwrap();
+                let listed = list.alarms.remove(0);
+                (listed.acknowledged_by == by).then_some(listed)
+            }
+            _ => None,
+        });
+        assert_eq!((&*listed.alarm.source, listed.is_refreshed), ("gps", true));
     }
 }
 

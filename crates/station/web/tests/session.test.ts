@@ -374,6 +374,8 @@ describe("the table of commands", () => {
         const open = COMMANDS.filter((it) => mayBeSentBy("viewer", it)).map((it) => it.name);
         expect(open).toEqual(["stop"]);
         expect(COMMANDS.every((it) => mayBeSentBy("operator", it))).toBe(true);
-        expect(COMMANDS.filter((it) => it.needs.length === 0).map((it) => it.name)).toEqual(["stop"]);
+        const needNothing = COMMANDS.filter((it) => it.needs.length === 0).map((it) => it.name);
+        expect(needNothing, "a gate demands something of all but a stop").toEqual(["stop", "acknowledge"]);
+        expect(COMMANDS.filter((it) => it.answered_on !== "gate.state").map((it) => it.name)).toEqual(["acknowledge"]);
     });
 });

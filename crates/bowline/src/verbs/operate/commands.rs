@@ -32,6 +32,7 @@ pub(super) fn show(is_json: bool) -> anyhow::Result<Outcome> {
 fn to_json(command: &Command) -> Value {
     // In the order of the alphabet, whether or not the library keeps another.
     json!({
+        "answered_on": command.answered_on.channel,
         "ask": command.ask,
         "channel": command.channel,
         "effect": effect(command.effect),
@@ -48,6 +49,7 @@ fn effect(effect: Effect) -> &'static str {
         Effect::Authority => "authority",
         Effect::Task => "task",
         Effect::Direct => "direct",
+        Effect::Notice => "notice",
     }
 }
 

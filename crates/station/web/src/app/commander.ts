@@ -15,7 +15,7 @@ import { Refusal } from "../generated/bowline/refusal_t.js";
 import { Task } from "../generated/bowline/task_t.js";
 import type { Reply, Request } from "../protocol/frames.js";
 import { drawSession } from "../session/authority.js";
-import { COMMANDS, mayBeSentBy } from "../session/commands.js";
+import { COMMANDS, mayBeSentBy, rowOf } from "../session/commands.js";
 import { type Hands, setpointOf } from "../session/hands.js";
 import { type LeaseName, type Now, OperatorSession, type Outgoing } from "../session/operator.js";
 import { describe } from "../session/words.js";
@@ -39,10 +39,6 @@ export interface Bridge {
     /** What the task that waits for the gate is called. */
     task: string;
 }
-
-/** The channel of a vehicle's list of alarms, and that on which they are acknowledged. */
-const LIST = "alarms.list";
-const ACKNOWLEDGE = "operator.acknowledge";
 
 /** The types of a gate's messages that its session receives. */
 const GATE_TYPES = [Gate, GateToken, GateRules, Refusal, Task];
@@ -173,7 +169,8 @@ export class Commander {
         const by = new Authority({ station, session: this.sessionId });
         const utime = BigInt(this.now().utime);
         const message = new Acknowledge({ utime, by, robot, host, source, id, since_utime, severity });
-        const channel = list.slice(0, list.length - LIST.length) + ACKNOWLEDGE;
+        const row = rowOf("acknowledge");
+        const channel = list.slice(0, list.length - row.answered_on.length) + row.channel;
         const ok = this.isOperator && this.outlet.publish(channel, message.encode(), false);
         // What was sent is entered in the running log when it comes back from the bus.
         if (!ok) {

@@ -17,7 +17,7 @@ import { StopCommand } from "../generated/bowline/stop_command_t.js";
 import { Task } from "../generated/bowline/task_t.js";
 import { TaskCommand } from "../generated/bowline/task_command_t.js";
 import { AuthorityMaker, type Identity } from "./authority.js";
-import { commandNamed, type CommandRow } from "./commands.js";
+import { commandNamed, type CommandRow, rowOf } from "./commands.js";
 import { Direct, MAX_TOKEN_AGES, NEUTRAL_MARGIN_MS, type Surroundings } from "./direct.js";
 import { type Progress, Slot } from "./request.js";
 
@@ -511,12 +511,4 @@ function stopOf(gate: Gate): string {
 /** Whole milliseconds. */
 function msOf(us: bigint): number {
     return Number(us / 1_000n);
-}
-
-function rowOf(name: string): CommandRow {
-    const row = commandNamed(name);
-    if (row === undefined) {
-        throw new Error(`no command is called ${name}`);
-    }
-    return row;
 }
