@@ -24,7 +24,7 @@ pub(crate) fn install(transports: &Table<&'static Scheme>) -> Result<(), Install
     let mut schemes = Schemes::built_in();
     for row in transports.rows() {
         if schemes.named(row.name).is_none() {
-            schemes = schemes.with(*row).expect("there is none of that name");
+            schemes = schemes.with(row).expect("there is none of that name");
         }
     }
     schemes.install().or_else(|refused| {

@@ -88,9 +88,9 @@ fn expect_fresh(name: &str, arguments: &[&str], crate_folder: &str) {
     for name in ["mod.rs", "bowline.rs"] {
         let committed = types_folder().join("..").join(crate_folder);
         let committed = committed.join("src/generated").join(name);
-        let fresh = fs::read_to_string(folder.join("out").join(name)).unwrap();
+        let fresh = fs::read_to_string(folder.join("out").join(name)).expect("it was generated");
         assert!(
-            fs::read_to_string(&committed).unwrap() == fresh,
+            fs::read_to_string(&committed).expect("it is committed") == fresh,
             "{} is stale: run `make gen`",
             committed.display()
         );
