@@ -75,6 +75,37 @@ describe("asking on the map by keyboard", () => {
         panel.destroy?.();
     });
 
+    it("closes the menu and the sketch on Esc, and stops only when neither is open", () => {
+        const { panel, target } = mapOf(true);
+        const press = (): boolean => {
+            const key = new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true });
+            target.dispatchEvent(key);
+            return key.defaultPrevented;
+        };
+        const menu = panel.body.querySelector<HTMLElement>(".retask")!;
+        expect(press()).toBe(false);
+        enter(target);
+        expect([press(), menu.hidden]).toEqual([true, true]);
+        enter(target);
+        named(panel, "Survey an area from here").click();
+        expect([press(), panel.body.querySelector<HTMLElement>(".area-bar")?.hidden]).toEqual([true, true]);
+        expect(press()).toBe(false);
+        enter(target);
+        document.body.replaceChildren();
+        expect(press()).toBe(false);
+        panel.destroy?.();
+    });
+
+    it("shows at least fifty metres as the whole of a vehicle alone", () => {
+        const { panel } = mapOf(true);
+        const { map: drawn } = panel as unknown as { map: OlMap };
+        panel.render({ nowMs: 0, utime: 0, isForText: false });
+        named(panel, "Whole").click();
+        const [x0 = 0, y0 = 0, x1 = 0, y1 = 0] = drawn.getView().calculateExtent([400, 300]);
+        expect(Math.min(x1 - x0, y1 - y0)).toBeGreaterThanOrEqual(50);
+        panel.destroy?.();
+    });
+
     it("offers nothing to whoever does not hold the lease", () => {
         const { panel, target } = mapOf(false);
         enter(target);

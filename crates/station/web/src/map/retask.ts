@@ -16,6 +16,7 @@ import { Task } from "../generated/bowline/task_t.js";
 import { type Context, whyNotAsk } from "../panels/panel.js";
 import * as tasks from "../session/tasks.js";
 import { button, el, setText } from "../shell/dom.js";
+import { closeOnEscape } from "../shell/escape.js";
 import { number } from "../shell/format.js";
 import { themeColor } from "../shell/theme.js";
 
@@ -129,6 +130,7 @@ export class Retask {
         this.place = place;
         setText(this.title, `${number(place[0])} m east, ${number(place[1])} m north`);
         this.menu.hidden = false;
+        closeOnEscape(this.menu, () => this.close());
         this.overlay.setPosition([...place]);
         this.refresh();
         (this.choices.find((it) => !it.disabled) ?? this.menu.querySelector<HTMLElement>(".quiet"))?.focus();
@@ -155,6 +157,7 @@ export class Retask {
     private beginArea(): void {
         this.close();
         this.bar.hidden = false;
+        closeOnEscape(this.bar, () => this.endArea());
         setText(this.corners, "");
         this.draw = new Draw({ type: "Polygon", source: this.sketch, style: sketchStyle });
         this.map.addInteraction(this.draw);

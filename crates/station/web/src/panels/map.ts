@@ -20,6 +20,8 @@ import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
 /** How much of the ground is seen at first, metres across. */
 const FIRST_WIDTH_M = 160;
+/** The least that "Whole" shows, metres. */
+const LEAST_WIDTH_M = 50;
 
 /** How far from the middle the vehicle may be while the map follows it, as a share of the map's size. */
 const FREE_SHARE = 0.15;
@@ -200,7 +202,11 @@ class MapPanel implements Panel {
             [extent[2], extent[3]] = [Math.max(extent[2] ?? 0, x1), Math.max(extent[3] ?? 0, y1)];
         }
         if (extent.every(Number.isFinite)) {
-            this.map.getView().fit(extent, { padding: [48, 24, 48, 24], maxZoom: 30 });
+            const [x0, y0, x1, y1] = extent as [number, number, number, number];
+            // A vehicle alone is a point, and no scale shows a point.
+            const margin = (size: number): number => Math.max(0, LEAST_WIDTH_M - size) / 2;
+            const [dx, dy] = [margin(x1 - x0), margin(y1 - y0)];
+            this.map.getView().fit([x0 - dx, y0 - dy, x1 + dx, y1 + dy], { padding: [48, 24, 48, 24], maxZoom: 30 });
         }
     }
 }
