@@ -82,6 +82,40 @@ fn elements_that_take_no_bytes_are_few() {
     assert_eq!(fault(&types, "g", &rows).2, DecodeFault::FreeElements);
 }
 
+/// Types that a few hundred bytes describe, of which a message of a few bytes would have billions of values.
+#[test]
+fn values_beyond_the_bytes_of_a_message_are_refused() {
+    let doubled: String = (0..40)
+        .map(|level| format!("struct t{level} {{ t{0} a; t{0} b; }} ", level + 1))
+        .collect();
+    let rows: String = (0..20)
+        .map(|level| format!("struct t{level} {{ t{0} rows[1000]; }} ", level + 1))
+        .collect();
+    let cases = [
+        format!("{doubled} struct t40 {{ }}"),
+        format!("{rows} struct t20 {{ }}"),
+        "struct t0 { e x[2000000000]; } struct e { }".to_owned(),
+        "struct t0 { e x[20000][20000]; } struct e { f y; f z; } struct f { }".to_owned(),
+        "struct t0 { int32_t n; e x[n][2000000000]; } struct e { }".to_owned(),
+    ];
+    for text in &cases {
+        let types = types(text);
+        for body in [&b""[..], b"\0\0\0\x01"] {
+            let message = message(&types, "t0", body);
+            let Err(error) = types.decode(&message) else {
+                panic!("{text:.60}: {body:?} was decoded");
+            };
+            assert!(error.offset() <= message.len(), "{error}");
+        }
+    }
+    let types = types(&cases[0]);
+    let limit = MAX_FREE_ELEMENTS + 8 * MAX_VALUES_A_BYTE;
+    assert_eq!(
+        fault(&types, "t0", b"").2,
+        DecodeFault::Values { limit }
+    );
+}
+
 #[test]
 fn a_tree_is_as_deep_as_it_may_be_and_no_deeper() {
     let types = types("struct node_t { int8_t n; node_t kids[n]; }");

@@ -217,8 +217,14 @@ pub fn example(types: &TypeSet, id: TypeId) -> String {
         text: String::new(),
     };
     form.scalar(Type::Named(id), 0);
+    if form.is_full() {
+        form.text += "\n// cut off: the type has too many values to show";
+    }
     form.text
 }
+
+/// An example is for people. A type off a bus could have one of any size.
+const MAX_EXAMPLE_LEN: usize = 256 << 10;
 
 struct Form<'t> {
     types: &'t TypeSet,
@@ -226,6 +232,10 @@ struct Form<'t> {
 }
 
 impl Form<'_> {
+    fn is_full(&self) -> bool {
+        self.text.len() > MAX_EXAMPLE_LEN
+    }
+
     fn scalar(&mut self, ty: Type, depth: usize) {
         let text = match ty {
             Type::Primitive(Primitive::Boolean) => "false".to_owned(),
@@ -251,7 +261,7 @@ impl Form<'_> {
             .filter(|(place, _)| !lengths.contains(place))
             .map(|(_, member)| member)
             .collect();
-        if members.is_empty() {
+        if members.is_empty() || self.is_full() {
             self.text += "{}";
             return;
         }
@@ -290,6 +300,9 @@ impl Form<'_> {
         };
         self.text.push('[');
         for place in 0..n {
+            if self.is_full() {
+                break;
+            }
             if place > 0 {
                 self.text += ", ";
             }

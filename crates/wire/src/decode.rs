@@ -10,7 +10,7 @@ mod primitives;
 pub use error::{DecodeError, DecodeFault};
 
 use crate::fingerprint::Fingerprint;
-use crate::{MAX_DEPTH, MAX_FREE_ELEMENTS, MAX_LEVELS, text};
+use crate::{MAX_DEPTH, MAX_FREE_ELEMENTS, MAX_LEVELS, MAX_VALUES_A_BYTE, text};
 use alloc::vec::Vec;
 
 /// Anything that can be read from a message. `'a` is the life of the message's bytes, which strings and byte arrays
@@ -110,6 +110,8 @@ pub struct Reader<'a> {
     /// What elements that are still to be read take at the least: no inner element can count on these bytes.
     claimed: usize,
     free_elements: usize,
+    /// How many dynamic values were read.
+    values: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -124,6 +126,7 @@ impl<'a> Reader<'a> {
             levels: 0,
             claimed: 0,
             free_elements: MAX_FREE_ELEMENTS,
+            values: 0,
         }
     }
 
@@ -220,9 +223,9 @@ impl<'a> Reader<'a> {
         Ok(n)
     }
 
-    /// What is left of the bytes, and of the elements that may take none.
-    pub(crate) fn left(&self) -> (usize, usize) {
-        (self.rest.len(), self.free_elements)
+    /// What is left of the bytes, and of the elements that may take none, and how many dynamic values were read.
+    pub(crate) fn left(&self) -> (usize, usize, usize) {
+        (self.rest.len(), self.free_elements, self.values)
     }
 
     /// Keeps bytes for elements that are about to be read. Without this, each level of a type that contains itself
@@ -354,16 +357,27 @@ impl<'a> Reader<'a> {
         self.depth -= 1;
     }
 
-    /// Goes one level down a dynamic value of any type. Undone by [`leave_level`](Self::leave_level).
-    pub(crate) fn enter_level(&mut self) -> Result<(), DecodeError> {
+    /// Begins a dynamic struct with so many members. Undone by [`leave_struct`](Self::leave_struct).
+    ///
+    /// The number of values follows the bytes of the message, whatever the schema: neither structs without bytes nor
+    /// members without bytes may multiply.
+    pub(crate) fn enter_struct(&mut self, n_members: usize) -> Result<(), DecodeError> {
         self.levels += 1;
         if self.levels > MAX_LEVELS {
             return Err(self.fault(DecodeFault::TooDeep { limit: MAX_LEVELS }));
         }
+        self.values = self.values.saturating_add(1).saturating_add(n_members);
+        let limit = self
+            .len
+            .saturating_mul(MAX_VALUES_A_BYTE)
+            .saturating_add(MAX_FREE_ELEMENTS);
+        if self.values > limit {
+            return Err(self.fault(DecodeFault::Values { limit }));
+        }
         Ok(())
     }
 
-    pub(crate) fn leave_level(&mut self) {
+    pub(crate) fn leave_struct(&mut self) {
         self.levels -= 1;
     }
 

@@ -1,7 +1,9 @@
 //! The codec that needs no generated code: a [`TypeSet`] reads and writes [`Value`]s.
 //!
 //! It accepts and refuses what generated code does, and `fuzz/` holds the two against each other; only strings that are
-//! not UTF-8 it keeps as they are, and of levels it follows at most [`MAX_LEVELS`](crate::MAX_LEVELS).
+//! not UTF-8 it keeps as they are. Since schemas come off a bus too, it follows at most [`MAX_LEVELS`](crate::MAX_LEVELS)
+//! levels and reads at most [`MAX_VALUES_A_BYTE`](crate::MAX_VALUES_A_BYTE) values for each byte of a message, beside
+//! [`MAX_FREE_ELEMENTS`](crate::MAX_FREE_ELEMENTS) in all: work and memory follow the message, whatever the schema.
 
 use crate::decode::{DecodeError, DecodeFault, Reader};
 use crate::encode::{EncodeError, EncodeFault, Meter, Writer};
@@ -106,7 +108,7 @@ impl TypeSet {
         values: &mut Vec<Value<'a>>,
     ) -> Result<(), DecodeError> {
         let is_recursive = self.is_recursive(id);
-        reader.enter_level()?;
+        reader.enter_struct(body.members.len())?;
         if is_recursive {
             reader.enter()?;
         }
@@ -122,7 +124,7 @@ impl TypeSet {
         if is_recursive {
             reader.leave();
         }
-        reader.leave_level();
+        reader.leave_struct();
         Ok(())
     }
 

@@ -94,5 +94,9 @@ pub const MAX_LEVELS: usize = 512;
 /// How many elements without any bytes a message may have. They cost a sender nothing and a receiver memory.
 pub const MAX_FREE_ELEMENTS: usize = 65_536;
 
+/// How many dynamic values a message may have for each of its bytes, beside [`MAX_FREE_ELEMENTS`]. Members of real types
+/// take bytes, all but a few empty arrays; a schema off a bus could nest structs without bytes two by two.
+pub const MAX_VALUES_A_BYTE: usize = 16;
+
 /// LCM's libraries count bytes in 32-bit signed numbers, so no peer can take more.
 pub const MAX_MESSAGE_SIZE: usize = i32::MAX as usize;

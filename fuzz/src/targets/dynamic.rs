@@ -1,7 +1,7 @@
 //! Any schema off a bus and any message of it decode or get an error; what decodes survives JSON and encoding.
 
-use bowline_wire::FieldPath;
 use bowline_wire::schema::{Docs, TypeId, TypeSet};
+use bowline_wire::{FieldPath, Items, MAX_FREE_ELEMENTS, MAX_VALUES_A_BYTE, Value};
 
 pub(crate) fn run(bytes: &[u8]) {
     // Two length bytes, a schema, a message without its fingerprint.
@@ -36,6 +36,13 @@ pub(crate) fn run(bytes: &[u8]) {
             return;
         }
     };
+    let limit = MAX_FREE_ELEMENTS + MAX_VALUES_A_BYTE * message.len();
+    let n_values = count(&value);
+    assert!(
+        n_values <= limit,
+        "{n_values} values of {} bytes",
+        message.len()
+    );
     // A boolean is any byte on the wire but 0 or 1 when encoded again.
     let once = types
         .encode(root, &value)
@@ -66,5 +73,27 @@ pub(crate) fn run(bytes: &[u8]) {
     let path = FieldPath::parse("a[0].b").expect("a path");
     if let Ok(selector) = types.select(root, &path) {
         let _field = selector.pick(&value);
+    }
+}
+
+/// How many values there are, numbers in rows of numbers aside: those stay the bytes that they are.
+fn count(value: &Value<'_>) -> usize {
+    let all = |values: &[Value<'_>]| values.iter().map(count).sum::<usize>();
+    1 + match value {
+        Value::Struct(members) => all(members),
+        Value::Array(array) => match array.items() {
+            Items::Numbers { .. } => 0,
+            Items::Values(values) | Items::Structs { members: values, .. } => all(values),
+        },
+        Value::Int8(_)
+        | Value::Int16(_)
+        | Value::Int32(_)
+        | Value::Enum(_)
+        | Value::Int64(_)
+        | Value::Byte(_)
+        | Value::Float(_)
+        | Value::Double(_)
+        | Value::Boolean(_)
+        | Value::Text(_) => 0,
     }
 }

@@ -116,6 +116,29 @@ describe("run-time schemas", () => {
         bytes.set([0x7f, 0xff, 0x7f, 0xff, 0xff, 0xff], 8);
         expect(() => decodeDynamic(set, place, bytes)).toThrow(/expected \d+ elements|expected \d+ bytes/);
     });
+
+    it.each([
+        ["structs without bytes, two by two", 40, 2, []],
+        ["rows of structs without bytes", 20, 1, [{ kind: "fixed", size: 1000, text: "1000" }]],
+    ] as const)("refuses a message that would be billions of values: %s", (_, nLevels, nMembers, dims) => {
+        const defs = Array.from({ length: nLevels + 1 }, (_, level) => ({
+            package: "bomb",
+            name: `t${level}`,
+            doc: "",
+            body: {
+                kind: "struct" as const,
+                constants: [],
+                members: Array.from({ length: level < nLevels ? nMembers : 0 }, (_, i) => ({
+                    name: `m${i}`,
+                    doc: "",
+                    type: level + 1,
+                    dims,
+                })),
+            },
+        }));
+        const set = { defs, fingerprints: defs.map(() => 0n) };
+        expect(() => decodeDynamic(set, 0, new Uint8Array(8))).toThrow(/at most \d+ (values|elements)/);
+    });
 });
 
 describe("types that the page knows", () => {

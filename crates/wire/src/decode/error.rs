@@ -60,6 +60,11 @@ pub enum DecodeFault {
     },
     /// Too many elements that take no bytes.
     FreeElements,
+    /// Too many values for the bytes of the message.
+    Values {
+        /// How many are allowed.
+        limit: usize,
+    },
     /// A string's length is not positive, though its NUL counts.
     TextLength {
         /// The declared value.
@@ -210,6 +215,12 @@ impl fmt::Display for DecodeFault {
                 write!(
                     f,
                     "expected at most {MAX_FREE_ELEMENTS} elements that take no bytes, found more"
+                )
+            }
+            Self::Values { limit } => {
+                write!(
+                    f,
+                    "expected at most {limit} values in a message of this size, found more"
                 )
             }
             Self::TextLength { found } => {

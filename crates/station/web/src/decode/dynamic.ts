@@ -32,6 +32,9 @@ export interface Fields {
 
 // Deeper than any type that people write, and shallow enough for every stack.
 const MAX_LEVELS = 64;
+// Work and memory follow the message, whatever the schema: so many values for each byte, and so many beside. As in Rust.
+const MAX_VALUES_A_BYTE = 16;
+const MAX_FREE_VALUES = 65_536;
 
 /** Decodes a whole message of a type of the schema. */
 export function decodeDynamic(set: TypeSet, place: number, message: Uint8Array): Fields {
@@ -43,15 +46,21 @@ export function decodeDynamic(set: TypeSet, place: number, message: Uint8Array):
     const name = fullName(def);
     const reader = new Reader(name, message);
     reader.expectFingerprint(fingerprint);
-    const value = new Decoder(set, reader).struct(place, name, 0);
+    const limit = MAX_VALUES_A_BYTE * message.length + MAX_FREE_VALUES;
+    const value = new Decoder(set, reader, limit).struct(place, name, 0);
     reader.expectEnd();
     return value as Fields;
 }
 
 class Decoder {
+    private nValues = 0;
+    /** By type; a type that is being looked at counts as free. */
+    private readonly minSizes = new Map<number, number>();
+
     constructor(
         private readonly set: TypeSet,
         private readonly reader: Reader,
+        private readonly limit: number,
     ) {}
 
     struct(place: number, at: string | number, level: number): Value {
@@ -61,6 +70,10 @@ class Decoder {
         }
         if (def?.body.kind !== "struct" || level >= MAX_LEVELS) {
             throw new SchemaError(`expected at most ${MAX_LEVELS} levels of described types, found more`);
+        }
+        this.nValues += 1 + def.body.members.length;
+        if (this.nValues > this.limit) {
+            throw new SchemaError(`expected at most ${this.limit} values in a message of this size, found more`);
         }
         this.reader.descend(at);
         // Names come from outside, and must not reach a prototype.
@@ -156,7 +169,7 @@ class Decoder {
 
     private items(type: Primitive | number, at: string | number, length: number | bigint, level: number): Value[] {
         const { reader } = this;
-        const minSize = type === "string" ? 5 : type === "boolean" ? 1 : this.minSize(type as number, 0);
+        const minSize = type === "string" ? 5 : type === "boolean" ? 1 : this.minSize(type as number);
         const n = reader.list(at, length, minSize);
         const items: Value[] = [];
         for (let i = 0; i < n; i++) {
@@ -167,9 +180,20 @@ class Decoder {
     }
 
     /** Whether a struct takes any bytes: 1 is a low bound, 0 makes the reader count elements that are free. */
-    private minSize(place: number, level: number): number {
+    private minSize(place: number): number {
+        const known = this.minSizes.get(place);
+        if (known !== undefined) {
+            return known;
+        }
+        this.minSizes.set(place, 0);
+        const size = this.minSizeOf(place);
+        this.minSizes.set(place, size);
+        return size;
+    }
+
+    private minSizeOf(place: number): number {
         const body = this.set.defs[place]?.body;
-        if (body === undefined || body.kind === "external" || level > MAX_LEVELS) {
+        if (body === undefined || body.kind === "external") {
             return 0;
         }
         if (body.kind === "enum") {
@@ -179,7 +203,7 @@ class Decoder {
             if (member.dims.some((dim) => dim.kind === "variable" || dim.size === 0)) {
                 return false;
             }
-            return typeof member.type === "string" || this.minSize(member.type, level + 1) > 0;
+            return typeof member.type === "string" || this.minSize(member.type) > 0;
         };
         return body.members.some(takesBytes) ? 1 : 0;
     }
