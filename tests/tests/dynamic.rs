@@ -5,7 +5,9 @@ use bowline_tests::random::Random;
 use bowline_tests::trees::Tree;
 use bowline_tests::values;
 use bowline_wire::schema::{Docs, TypeSet};
-use bowline_wire::{DecodeFault, FieldPath, MAX_DEPTH, MAX_FREE_ELEMENTS, Value};
+use bowline_wire::{
+    DecodeFault, FieldPath, MAX_DEPTH, MAX_FREE_ELEMENTS, MAX_VALUES_A_BYTE, Value,
+};
 
 fn types(text: &str) -> TypeSet {
     let compiled = compile(
@@ -110,10 +112,7 @@ fn values_beyond_the_bytes_of_a_message_are_refused() {
     }
     let types = types(&cases[0]);
     let limit = MAX_FREE_ELEMENTS + 8 * MAX_VALUES_A_BYTE;
-    assert_eq!(
-        fault(&types, "t0", b"").2,
-        DecodeFault::Values { limit }
-    );
+    assert_eq!(fault(&types, "t0", b"").2, DecodeFault::Values { limit });
 }
 
 #[test]

@@ -131,9 +131,7 @@ pub(crate) fn run(app: &App, verb: &Verb) -> anyhow::Result<Outcome> {
         Verb::View(args) => with(app, &args.source, |opened| view(opened, args)),
         Verb::Export(args) => with(app, &args.source, |opened| export(opened, args)),
         Verb::Schema(args) => output::document(args.out.as_deref(), &app.catalog().schema()),
-        Verb::Elements(args) => {
-            output::document(args.out.as_deref(), &app.catalog().reference())
-        }
+        Verb::Elements(args) => output::document(args.out.as_deref(), &app.catalog().reference()),
     }
 }
 

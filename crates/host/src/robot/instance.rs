@@ -3,8 +3,8 @@
 use super::files;
 use super::{Command, Component, Deterministic, Program, Robot, Source};
 use crate::program::SteppedProgram;
-use bowline_component::engine::{FileHashes, Instance};
 use bowline_component::MakeError;
+use bowline_component::engine::{FileHashes, Instance};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
