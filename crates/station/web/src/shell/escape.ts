@@ -11,23 +11,24 @@ interface Open {
 }
 
 let opened: Open[] = [];
+let isListening = false;
 
 /** Has Esc close this while its element is shown. */
 export function closeOnEscape(element: HTMLElement, close: () => void): void {
+    if (!isListening) {
+        isListening = true;
+        // Before all others: what the key was for is marked by preventing what the browser would do.
+        window.addEventListener("keydown", closeLast, { capture: true });
+    }
     opened = opened.filter((it) => it.element !== element);
     opened.push({ element, close });
 }
 
-// Before all others: what the key was for is marked by preventing what the browser would do.
-window.addEventListener(
-    "keydown",
-    (event) => {
-        opened = opened.filter(({ element }) => element.isConnected && element.closest("[hidden]") === null);
-        const last = opened.at(-1);
-        if (event.key === "Escape" && !event.shiftKey && !event.defaultPrevented && last !== undefined) {
-            event.preventDefault();
-            last.close();
-        }
-    },
-    { capture: true },
-);
+function closeLast(event: KeyboardEvent): void {
+    opened = opened.filter(({ element }) => element.isConnected && element.closest("[hidden]") === null);
+    const last = opened.at(-1);
+    if (event.key === "Escape" && !event.shiftKey && !event.defaultPrevented && last !== undefined) {
+        event.preventDefault();
+        last.close();
+    }
+}
