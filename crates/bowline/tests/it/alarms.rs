@@ -49,7 +49,7 @@ fn listed(folder: &Path, url: &str) -> Vec<Value> {
     let output = bowline_in(folder, &["alarms", "--json", "--for", "4s", "-l", url], b"");
     let text = stdout(&output);
     text.lines()
-        .map(|it| serde_json::from_str(it).unwrap())
+        .map(|it| serde_json::from_str(it).expect("a line of JSON"))
         .collect()
 }
 

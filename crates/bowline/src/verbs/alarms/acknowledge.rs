@@ -55,8 +55,12 @@ pub(super) fn run(arguments: &Arguments, url: Option<&str>) -> anyhow::Result<Ou
     let clock = Live::new();
     // Several vehicles may have one like it, so all lists are waited for.
     let mut lists = Lists::default();
-    let found_by = clock.now() + LISTEN.min(arguments.timeout);
-    while clock.now() < found_by && !listener.is_interrupted() {
+    let begun = clock.now();
+    let is_early = |lists: &Lists| {
+        let since = clock.now().since(begun);
+        since < LISTEN || lists.0.is_empty() && since < arguments.timeout
+    };
+    while is_early(&lists) && !listener.is_interrupted() {
         if let Some((channel, list)) = next(&mut listener)? {
             lists.0.insert(channel, list);
         }
