@@ -39,6 +39,7 @@ pub use plan::{
     ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, MAX_HEARTBEAT_LIMIT, MIN_HEARTBEAT_LIMIT,
     Plan, PlanFault, ProcessSpec, Publication, Ready, Restart, SafeState, Start, StopSignal,
 };
+pub(crate) use proc::MARKER;
 pub use report::{EXPERIMENT_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
 pub use roster::{ChooseError, Entry, Roster, meant};
 pub use runner::{SuperviseError, run};

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::clock;
 use crate::robot::Command;
-use crate::supervise::{Exit, end_with_parent, unblock_signals};
+use crate::supervise::{Exit, MARKER, end_with_parent, unblock_signals};
 use bowline_bus::hub::BindHubError;
 use bowline_bus::transport::{ListenError, OpenError};
 use bowline_bus::{
@@ -220,6 +220,8 @@ impl Process {
             .args(arguments)
             .envs([STEP_URL_VARIABLE, "BOWLINE_URL", "LCM_DEFAULT_URL"].map(|name| (name, url)))
             .envs(command.env.iter().map(|(name, value)| (name, value)))
+            // A supervisor asks the host to stop, which finishes its step and then ends the program itself.
+            .env_remove(MARKER)
             .stdin(Stdio::null())
             .stdout(errors)
             // ^C at a terminal is for the host, which ends the program in its own time.
