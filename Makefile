@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BENCH_PEERS := iceoryx2 zenoh
 BENCH ?=
 # The steps of the test run, each a target of its own; scripts/test has them.
-STEPS := peers format lints docs book build tests doctests page browser models
+STEPS := peers format words lints docs book build tests doctests page browser models
 
 .PHONY: demo test $(STEPS) gen liblcm python packages bench soak mutants fuzz
 

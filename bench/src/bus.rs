@@ -18,9 +18,7 @@ use systems::System;
 
 /// Answers the questions named, or all, inside the namespace.
 pub(crate) fn run(questions: &[String], length: Length) -> anyhow::Result<()> {
-    println!(
-        "the bus: 800-byte messages unless said otherwise; median of the turns (lowest to highest)"
-    );
+    println!("the bus: 800-byte messages by default; median of the turns (lowest to highest)");
     for system in systems::ALL {
         if !system.is_built() {
             println!("{} is left out: {}", system.name, system.how_to_build());

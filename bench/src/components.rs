@@ -117,7 +117,7 @@ where
     Relay<M>: Build<Parameters = NoParameters>,
     M: bowline_wire::Message + Clone + Send + Sync + 'static,
 {
-    let kind = Kind::of::<Relay<M>>("relay", "Passes on what it hears.");
+    let kind = Kind::of::<Relay<M>>("relay", "Passes on what it receives.");
     let mut before = "source".to_owned();
     let mut instances = Vec::new();
     for number in 0..RELAYS {
@@ -154,7 +154,7 @@ fn connected(ports: &[(&str, &str)]) -> BTreeMap<String, String> {
 /// Ten components: what issue and peers call a robot.
 fn robot() -> Result<Vec<Instance>> {
     let scanner = Kind::of::<Scanner>("scanner", "Makes scans.");
-    let relay = Kind::of::<Relay<Laser>>("relay", "Passes on what it hears.");
+    let relay = Kind::of::<Relay<Laser>>("relay", "Passes on what it receives.");
     let driver = Kind::of::<Driver>("driver", "Drives by scans.");
     let mut robot = vec![Instance::new(&scanner, "laser", &[], BTreeMap::new())?];
     let mut before = "laser.scan".to_owned();
@@ -184,7 +184,7 @@ where
 
     fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         Ok(Self {
-            heard: ports.input("heard", "What it hears.", Expect::ever()),
+            heard: ports.input("heard", "What it receives.", Expect::ever()),
             said: ports.output("said", "The same."),
         })
     }
@@ -283,7 +283,7 @@ impl Build for Pinger {
         Ok(Self {
             ping: ports.output("ping", "Goes out."),
             pong: ports.input("pong", "Comes back.", Expect::ever()),
-            trips: trips.ok_or("there is nobody to tell the times to")?,
+            trips: trips.ok_or("there is no receiver of the times")?,
         })
     }
 }
@@ -376,7 +376,7 @@ impl Drop for Other {
 
 /// What the other process does, until its input ends.
 pub(crate) fn echo() -> Result<()> {
-    let kind = Kind::of::<Relay<Velocity>>("relay", "Passes on what it hears.");
+    let kind = Kind::of::<Relay<Velocity>>("relay", "Passes on what it receives.");
     let channels = connected(&[("heard", "pinger.ping")]);
     let engine = Engine::new(vec![Instance::new(&kind, "echo", &[], channels)?])?;
     let mut host = Live::new(engine, Bus::open(URL)?, LiveOptions::default())?;

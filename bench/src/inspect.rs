@@ -236,7 +236,7 @@ fn settle() {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "neither a window nor a virtual machine says when it is ready"
+    reason = "neither a window nor a virtual machine reports when it is ready"
 )]
 fn wait(duration: Duration) {
     std::thread::sleep(duration);

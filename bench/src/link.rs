@@ -487,7 +487,7 @@ impl Bench {
             .spawn_scoped(scope, run)?)
     }
 
-    /// The sending end's bus: commands, states, and pictures for the rest of what is offered. When commands were said.
+    /// The sending end's bus: commands, states, and pictures for the rest of what is offered. When commands were sent.
     fn speak(&self) -> Result<Vec<i64>> {
         let bus = Bus::open(URL)?;
         let clock = Live::new();

@@ -71,7 +71,7 @@ fn interrupt(mut child: Child) -> Result<()> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a recorder does not say when it is ready"
+    reason = "a recorder does not report when it is ready"
 )]
 fn settle() {
     std::thread::sleep(Duration::from_millis(700));
@@ -231,7 +231,7 @@ fn count(path: &Path, size: usize) -> Result<f64> {
 }
 
 fn play(folder: &Path, length: Length) -> Result<()> {
-    println!("played as fast as it goes, from memory, to nobody");
+    println!("played as fast as it goes, from memory, without receivers");
     println!(
         "{:<24}{:>16}{:>16}{:>10}",
         "", "bowline", "lcm-logplayer", ""

@@ -154,7 +154,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the program is told that measures one part in its own network.
+/// The argument of the program that measures one part in its own network.
 fn again(part: &str, order: &Order) -> Vec<String> {
     let mut arguments = vec![part.to_owned()];
     if part == "bus" {

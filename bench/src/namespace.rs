@@ -8,7 +8,7 @@ use crate::peers;
 use anyhow::{Context as _, ensure};
 use std::process::Command;
 
-/// The argument that says that the namespace is there.
+/// The argument that marks that the namespace exists.
 pub(crate) const IN_NAMESPACE: &str = "--in-namespace";
 
 /// Starts this program again with these arguments, in a new network namespace.

@@ -2,8 +2,8 @@
 //!
 //! Real processes on real sockets: a source that steers at 30 Hz, the gate and the thrust driver behind it, and between
 //! source and gate `bowline link` with the files of the harbour vessel, over a radio that can be cut in either direction
-//! and keeps one packet until it is mended, as 802.11 does. Safe is what the thrust driver itself says. Each trial is a
-//! life of everybody, and the fault comes at any moment of their rhythm.
+//! and keeps one packet until it is mended, as 802.11 does. Safe is by the thrust driver's own output. Each trial is a
+//! run of all processes, and the fault comes at any moment of their rhythm.
 
 use crate::Length;
 use crate::peers;
@@ -155,7 +155,7 @@ struct Seen {
     time: Duration,
     /// How old commands were when the gate had them executed.
     executed: Vec<Duration>,
-    /// How old they were when the driver of the thrusters first did as they say.
+    /// How old they were when the driver of the thrusters first executed them.
     taken: Vec<Duration>,
 }
 
@@ -226,7 +226,7 @@ struct Radio {
 }
 
 impl Radio {
-    /// That brings to a vehicle what it hears.
+    /// The sender of what a vehicle receives.
     fn start(vehicle: SocketAddr) -> Result<Arc<Self>> {
         let [near, far] = [
             UdpSocket::bind("127.0.0.1:0")?,
@@ -239,7 +239,7 @@ impl Radio {
             is_down_cut: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         });
-        // Who the station's end is, once it has said something.
+        // The station's end, once it has sent something.
         let station = Arc::new(std::sync::OnceLock::<SocketAddr>::new());
         for socket in [&near, &far] {
             socket.set_read_timeout(Some(Duration::from_millis(20)))?;
@@ -331,7 +331,7 @@ impl Drop for Process {
     }
 }
 
-/// Everybody, from the start of the processes to their end.
+/// All processes, from their start to their end.
 struct Trial {
     clock: Live,
     radio: Arc<Radio>,
@@ -339,13 +339,13 @@ struct Trial {
     source: Process,
     /// What the gate commands and what the driver makes of it.
     vehicle: Inbox,
-    /// What the source says.
+    /// The messages of the source.
     station: Inbox,
-    /// When commands were said, by what is theirs alone.
+    /// When commands were sent, by what is theirs alone.
     said: BTreeMap<u64, i64>,
     executed: Vec<Duration>,
     taken: Vec<Duration>,
-    /// What thrusters were last told.
+    /// The last set-point of the thrusters.
     setpoint: f64,
     is_moving: bool,
     _others: (Process, [process::Process; 2], [Hub; 2]),
@@ -388,7 +388,7 @@ impl Trial {
     }
 
     fn run(mut self, fault: Fault, nth: u32) -> Result<Seen> {
-        // Not in step with anybody's rhythm: 7.3 ms is no part of 33 or 50.
+        // Not in step with any period: 7.3 ms is no part of 33 or 50.
         let phase = Duration::from_micros(7_300) * (nth % 30);
         let limit = self.clock.now() + PATIENCE;
         while !self.is_moving {
@@ -438,7 +438,7 @@ impl Trial {
         Ok(safe_at)
     }
 
-    /// Takes what is said next, if anything is until then.
+    /// Takes the next message, if one arrives until then.
     fn hear(&mut self, until: Time) -> Result<()> {
         let heard = self.vehicle.recv_timeout(self.clock.until(until))?;
         while let Some((_, event)) = self.station.try_recv()? {
@@ -456,7 +456,7 @@ impl Trial {
             self.see_setpoint(&thrust);
         } else if !is_none {
             let age = self.age(&thrust);
-            let age = age.context("the gate commands what nobody said")?;
+            let age = age.context("the gate commands what no station sent")?;
             self.executed.push(age);
         }
         Ok(())
@@ -557,7 +557,7 @@ fn source(url: &str) -> Result<()> {
             }
             _ => Vec::new(),
         };
-        // What is sent tells when it was: no two set-points are the same.
+        // A set-point identifies its time: no two are the same.
         ratio += RATIO_STEP;
         let is_armed = !matches!(client.direct().state(), Drive::Off | Drive::Arming);
         let setpoint = [ratio; 2];

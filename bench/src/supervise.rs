@@ -1,7 +1,7 @@
 //! How soon a supervisor notices that a process was killed, or hangs.
 //!
 //! Real processes on a real bus: each trial is a process of its own, killed or stopped at any moment of its rhythm. Noticed
-//! is when the supervisor says so, after it has killed what hangs. Beside it what others are configured to.
+//! is when the supervisor reports it, after it has killed what hangs. Beside it what others are configured to.
 
 use crate::Length;
 use crate::stopwatch::shares;
@@ -39,7 +39,7 @@ const ANCHORS: [(&str, &str); 3] = [
     ),
     (
         "killed: procman",
-        "waits for SIGCHLD; tells its sheriff once a second and on change",
+        "waits for SIGCHLD; reports to its sheriff once a second and on change",
     ),
     (
         "hangs: systemd",
@@ -110,7 +110,7 @@ impl Canary {
     }
 }
 
-/// What the supervisor says, and when.
+/// The reports of the supervisor, and their times.
 enum Said {
     Started(String, i32),
     Ended(String),
@@ -137,11 +137,11 @@ fn measure(n_trials: usize, signal: Signal) -> Result<Vec<Duration>> {
         supervise::run(&plan, &bus, options)
     })?;
     let pids = started(&said, n_trials)?;
-    // Until each has said that it lives: what never did is not missed so soon.
+    // Until each has sent a heartbeat: a process that never did is not missed so soon.
     let mut silent: Vec<i32> = pids.values().copied().collect();
     while !silent.is_empty() {
         let event = beats.recv_timeout(PATIENCE)?;
-        let (_, event) = event.context("the processes say nothing")?;
+        let (_, event) = event.context("the processes send nothing")?;
         let heartbeat = <msgs::Heartbeat as bowline_wire::Message>::decode(&event.payload)?;
         silent.retain(|pid| *pid != heartbeat.pid);
     }
@@ -196,7 +196,7 @@ fn say_it(say: &SyncSender<Stamped>, clock: Live, news: &News<'_>) {
         | News::SafeState(_)
         | News::Note(_) => return,
     };
-    // Nobody listens any more when everything is being stopped.
+    // There is no receiver any more when everything is being stopped.
     drop(say.try_send((clock.now(), said)));
 }
 
@@ -230,7 +230,7 @@ fn beats_pass(beats: &bowline_bus::Inbox, clock: Live, moment: Duration) -> Resu
     Ok(())
 }
 
-/// What each of the supervised processes does: says that it lives, until it is killed.
+/// What each of the supervised processes does: sends heartbeats until it is killed.
 pub(crate) fn beat(url: &str, name: &str) -> Result<()> {
     let bus = Bus::open(url)?;
     let nothing = bus.events("nothing")?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// As measured for facts: 21.9 ms for 604 thousand points, and 14 us to move.
 const GRID_MAP_NS: f64 = 36.0;
 const GRID_MAP_MOVE_US: f64 = 14.0;
-/// Parts are short, so that each has a turn in which nobody else had the processor.
+/// Parts are short, so that each has a turn in which no other process had the processor.
 const PART: usize = 4096;
 
 const CAMERA: SensorNoise = SensorNoise {

@@ -1,5 +1,5 @@
 //! The page is read while this crate is compiled, which the compiler does not see; and what of it can be had in fewer bytes is
-//! made here, so that nobody waits for that.
+//! made here, so that no start waits for that.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -13,7 +13,7 @@ const SMALL: [&str; 2] = ["woff", "woff2"];
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed={PAGE}");
-    let made = env::var_os("OUT_DIR").expect("cargo says where to build");
+    let made = env::var_os("OUT_DIR").expect("cargo sets where to build");
     let made = PathBuf::from(made).join("zipped");
     if made.exists() {
         fs::remove_dir_all(&made)?;

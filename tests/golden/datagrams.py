@@ -36,7 +36,7 @@ def listen():
 
 
 def receive(receiver):
-    """One message: a datagram, or as many as the first says."""
+    """One message: a datagram, or as many as the first declares."""
     datagrams = [receiver.recv(65536)]
     if datagrams[0].startswith(b"LC03"):
         count = struct.unpack(">H", datagrams[0][18:20])[0]
@@ -45,7 +45,7 @@ def receive(receiver):
 
 
 def row(publisher, channel, size, datagrams):
-    """What the payload does not tell: headers, lengths and the last bytes."""
+    """What the payload does not determine: headers, lengths and the last bytes."""
     lines = ["", "[[message]]", f'publisher = "{publisher}"', f'channel = "{channel}"', f"size = {size}", "datagrams = ["]
     for datagram in datagrams:
         lines.append(f'  {{ length = {len(datagram)}, head = "{datagram[:96].hex()}", tail = "{datagram[-8:].hex()}" }},')

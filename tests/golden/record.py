@@ -9,7 +9,7 @@ import sys
 PRIMITIVES = {"int8_t", "int16_t", "int32_t", "int64_t", "byte", "float", "double", "string", "boolean"}
 ENUMS = {"golden.gear_t": {"REVERSE": -1, "NEUTRAL": 16, "DRIVE": 17}}
 
-# What several messages say of who commands.
+# The authority in several messages.
 BY = {"station": "bridge", "session": "-81985529216486896", "epoch": 3, "sequence": 41, "token": "81985529216486895"}
 
 # Types and values, in the JSON that Bowline reads and writes.

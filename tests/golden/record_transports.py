@@ -1,4 +1,4 @@
-"""Writes down what the real LCM says in logs and on sockets. Run by scripts/record-golden in a network of its own.
+"""Writes down what the real LCM writes to logs and sockets. Run by scripts/record-golden in a network of its own.
 
 Usage: record_transports.py LCM_JAR OUTPUT
 """
@@ -37,7 +37,7 @@ def log():
 
 
 class Tap:
-    """Stands between a client and the hub and writes down what each says."""
+    """Stands between a client and the hub and writes down what each sends."""
 
     def __init__(self, hub_port):
         self.said = {"client": b"", "hub": b""}

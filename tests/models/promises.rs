@@ -263,10 +263,10 @@ fn a_callback_hears_everything_from_its_start() {
         .on_event("LAST", tell)
         .expect("the model refuses nothing");
     publish(&bus, "LAST");
-    is_done.recv().expect("it is told");
+    is_done.recv().expect("it is reported");
     let heard = heard.load(Ordering::SeqCst) as u64;
     drop((first, second, last, bus));
-    assert_eq!(queued.get(1), Some(&heard), "what was queued is heard");
+    assert_eq!(queued.get(1), Some(&heard), "what was queued is received");
 }
 
 fn reading_lets_a_blocked_publisher_go_on() {
@@ -344,7 +344,7 @@ fn nothing_is_routed_to_a_subscription_that_ended() {
         matches!(late, Ok(None)),
         "what waited is dropped, and nothing follows"
     );
-    assert!(unwanted >= 1, "nobody wanted what was published last");
+    assert!(unwanted >= 1, "no subscription wanted what was published last");
 }
 
 fn transport_is_left_with_all_subscriptions() {
@@ -371,7 +371,7 @@ fn a_look_takes_what_the_network_holds() {
     drop((inbox, bus));
     assert!(
         matches!(found, Ok(Some(_))),
-        "nobody else reads, and it was sent"
+        "no other thread reads, and it was sent"
     );
 }
 

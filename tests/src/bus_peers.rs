@@ -187,7 +187,7 @@ pub fn ask_counts(receiver: &mut Process, heard: &mut Vec<String>) -> Value {
     loop {
         let line = receiver.line();
         if line.starts_with('{') {
-            return serde_json::from_str(&line).expect("our peer says JSON");
+            return serde_json::from_str(&line).expect("our peer prints JSON");
         }
         heard.push(line);
     }

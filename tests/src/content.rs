@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_told_apart_by_seed_and_index_and_repeats_after_its_period() {
+    fn content_differs_by_seed_and_index_and_repeats_after_its_period() {
         let period = 8 * PERIOD_WORDS;
         let long = content(1, 2, 2 * period + 3);
         assert_eq!(long[..period], long[period..2 * period]);

@@ -13,7 +13,7 @@
 //!
 //! The promises themselves are in `tests/it.rs`.
 //!
-//! The reference is never skipped: a missing peer fails the tests and says which command brings it.
+//! The reference is never skipped: a missing peer fails the tests and names the command that installs it.
 
 #![forbid(unsafe_code)]
 #![expect(

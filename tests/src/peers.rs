@@ -1,6 +1,6 @@
 //! Where the reference and the other languages' tools are.
 //!
-//! `scripts/setup-peers` puts them below `target/peers`, or where `BOWLINE_PEERS` says.
+//! `scripts/setup-peers` puts them below `target/peers`, or at `BOWLINE_PEERS`.
 
 use crate::built::built;
 use std::path::{Path, PathBuf};

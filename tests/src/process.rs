@@ -1,4 +1,4 @@
-//! Programs that the tests talk with: they say a line for each thing that happens, and end when their stdin is closed.
+//! Programs that the tests control: they print a line for each event, and end when their stdin is closed.
 //!
 //! Ending on a closed stdin is what keeps a machine clean: when a test process dies, however it dies, so does everything
 //! that it started.
@@ -53,7 +53,7 @@ impl Process {
         }
     }
 
-    /// Starts a program and waits until it says `ready`.
+    /// Starts a program and waits until it prints `ready`.
     #[must_use]
     pub fn start_ready(name: impl Into<String>, command: &mut Command) -> Self {
         let process = Self::start(name, command);
@@ -90,7 +90,7 @@ impl Process {
         }
     }
 
-    /// Up to `n` lines: fewer when it ends, or says nothing for that long. For programs that may die.
+    /// Up to `n` lines: fewer when it ends, or prints nothing for that long. For programs that may die.
     #[must_use]
     pub fn lines_while(&self, n: usize, patience: Duration) -> Vec<String> {
         let next = || match self.lines.next(patience) {
@@ -100,11 +100,11 @@ impl Process {
         std::iter::from_fn(next).take(n).collect()
     }
 
-    /// Says a line to it.
+    /// Writes a line to it.
     pub fn tell(&mut self, line: impl std::fmt::Display) {
         let stdin = self.stdin.as_mut().expect("open until the end");
         if let Err(error) = writeln!(stdin, "{line}") {
-            panic!("cannot tell it {line}: {error}: {}", self.describe());
+            panic!("cannot send it {line}: {error}: {}", self.describe());
         }
     }
 
@@ -118,7 +118,7 @@ impl Process {
         rest
     }
 
-    /// As [`Process::finish`], for programs that may die: also says how it ended.
+    /// As [`Process::finish`], for programs that may die: also returns how it ended.
     #[must_use]
     pub fn end(mut self) -> (ExitStatus, Vec<String>) {
         drop(self.stdin.take());
@@ -167,7 +167,7 @@ struct Lines {
 #[derive(Debug, Default)]
 struct LinesState {
     lines: VecDeque<String>,
-    /// The program said its last line, or nobody reads any more.
+    /// The program printed its last line, or its reader has ended.
     is_over: bool,
 }
 

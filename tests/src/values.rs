@@ -113,7 +113,7 @@ impl Maker<'_> {
             },
         };
         Value::Array(
-            Array::new(dims, items).expect("as many items were made as the dimensions say"),
+            Array::new(dims, items).expect("as many items were made as the dimensions require"),
         )
     }
 

@@ -117,7 +117,7 @@ fn whole(sample: &Sample, message: &[u8]) -> Vec<u8> {
     assert_eq!(
         Sample::of(&datagram),
         *sample,
-        "the middle is as the message says"
+        "the middle is as in the message"
     );
     datagram
 }

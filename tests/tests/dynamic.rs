@@ -135,7 +135,7 @@ fn a_tree_is_as_deep_as_it_may_be_and_no_deeper() {
 }
 
 #[test]
-fn a_path_leads_to_a_field_and_a_wrong_one_says_what_is_there() {
+fn path_selects_a_field_and_a_wrong_one_lists_the_fields() {
     let types = types(
         "struct w_t { string id; float p[2]; } struct t { int32_t n; w_t ws[n]; double m[2][3]; }",
     );
@@ -172,7 +172,7 @@ fn a_path_leads_to_a_field_and_a_wrong_one_says_what_is_there() {
 }
 
 #[test]
-fn json_says_what_json_cannot_say() {
+fn json_represents_values_outside_of_json() {
     let types = types(
         "enum c_t { RED } struct t { int64_t i; float f; double d[4]; byte b[3]; string s; c_t c[2]; boolean ok; }",
     );

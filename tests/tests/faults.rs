@@ -144,7 +144,7 @@ fn it_gets_out_of_a_dead_end_and_to_its_goal() {
 }
 
 #[test]
-fn in_an_alley_that_it_cannot_turn_in_it_stands_still_and_says_why() {
+fn vehicle_in_an_alley_without_room_stands_with_a_reason() {
     let trip = Trip::new("raptor_alley.toml", "30s", &[]);
     trip.touched_nothing();
     assert_eq!(trip.goals.waypoints.len(), 1, "there is no way to it");
@@ -210,12 +210,16 @@ fn it_stops_in_time_when_a_component_is_killed() {
         stop.was_in_time(&format!("{component} killed"), stands_s);
         trip.touched_nothing();
         let is_commanded = trip.commands.iter().any(|(at_s, _)| *at_s >= 14.0);
-        assert_eq!(is_commanded, component != "arbiter", "the dead say nothing");
+        assert_eq!(
+            is_commanded,
+            component != "arbiter",
+            "the dead send nothing"
+        );
     }
 }
 
 #[test]
-fn nobody_can_be_killed_who_is_not_there() {
+fn killing_an_unknown_component_is_an_error() {
     let mut command = Command::new(bowline());
     let robot = workspace().join("robots/raptor.toml");
     command.arg("run").arg(robot);

@@ -47,7 +47,7 @@ fn every_type_of_ours_is_generated() {
 }
 
 #[test]
-fn every_type_says_the_same_when_it_says_it_again() {
+fn every_type_encodes_to_the_same_bytes_again() {
     let types = our_types();
     for (entry, message) in messages(&types) {
         assert_eq!((entry.recode)(&message).unwrap(), message, "{}", entry.name);
@@ -131,7 +131,7 @@ fn a_length_field_that_disagrees_with_its_array_is_never_encoded() {
     assert_eq!(*error.fault(), fault);
     assert_eq!(
         error.to_string(),
-        "cannot encode bowline.laser_t: field ranges: expected 3 elements, as nranges says, found 2"
+        "cannot encode bowline.laser_t: field ranges: expected 3 elements by nranges, found 2"
     );
     assert_eq!(
         laser.with_lengths().encode().unwrap().len(),

@@ -68,7 +68,7 @@ fn types() -> TypeSet {
 }
 
 #[test]
-fn golden_messages_are_understood_and_said_again() {
+fn golden_messages_are_decoded_and_encoded_again() {
     let types = types();
     for Golden {
         name,

@@ -1,11 +1,11 @@
 //! The harbour vessel in simulated time, as its robot file has it: surveys, bad days, new tasks under way, and what it does
-//! when nobody is heard any more. Judged by the simulator's truth.
+//! when no station is received any more. Judged by the simulator's truth.
 
 use bowline_msgs::{Contact, Gate, Guidance, Helm, Map, Path, PoseTransform, Task};
 use bowline_tests::drive::Drive;
 use bowline_tests::sweep;
 
-/// Where the container lies that no chart has, as worlds/harbour.toml says it.
+/// Where the container lies that no chart has, as in worlds/harbour.toml.
 const CONTAINER_M: [f64; 2] = [120.0, 45.0];
 /// Off the lanes of the basin, metres RMS, as docs/harbour.md has it.
 const BASIN_LANES_M: f64 = 0.54;
@@ -47,7 +47,7 @@ fn touched_nothing(drive: &Drive) {
     assert_eq!(contact.n_begun, 0, "it touched {:?}", contact.others);
 }
 
-/// How far off its lanes it truly was, metres: each time that it was told to follow one.
+/// How far off its lanes it truly was, metres: each time that it followed one.
 fn off_lanes(drive: &Drive) -> Vec<f64> {
     let truth = truth(drive);
     let mut off = Vec::new();
@@ -136,7 +136,7 @@ fn bad_day(seed: u32) -> BadDay {
         let is_outage = usize::from((60.0..85.0).contains(&at_s));
         worst_m[is_outage] = worst_m[is_outage].max(off_m);
         let [xx, _, _, _, yy, ..] = pose.position_covariance;
-        // Truth is told ten times a second: what the vessel moves in half of that is no error.
+        // Truth is published ten times a second: what the vessel moves in half of that is no error.
         worst_sd = worst_sd.max((off_m - 0.06).max(0.0) / (xx + yy).sqrt());
     }
     BadDay {
@@ -158,7 +158,7 @@ fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
         println!(
             "seed {seed}: estimate at most {worst_m:.2?} m off, without and in the outage, {worst_sd:.2} of its own deviations; {off_lanes_m:.2} m RMS off lanes"
         );
-        // What it says of itself holds in the outage too: chance exceeds three of these deviations once in exp(9) moments
+        // Its own uncertainty holds in the outage too: chance exceeds three of these deviations once in exp(9) moments
         // that have nothing to do with each other, and a run has about thirty of them. 1.8 to 2.6 over ten seeds.
         assert!(worst_sd < 3.0, "seed {seed}: {worst_sd}");
         // With fixes good to 0.4 m it is 0.5 to 0.6 m off the truth at most, over ten seeds. For 20 s without any it goes
@@ -176,7 +176,7 @@ fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
 }
 
 #[test]
-fn when_nobody_is_sure_where_it_is_any_more_the_fence_stops_it() {
+fn fence_stops_the_vessel_when_its_pose_is_too_uncertain() {
     let survey = "survey 85,28 150,28 150,46 85,46 name=strip";
     let steps = ["take", "clear", "wait 3s", survey, "wait done"];
     let args = ["--kill", "gps_twin@40s"];
@@ -214,7 +214,7 @@ fn a_point_and_an_area_are_inserted_while_it_stays_autonomous() {
         .map(|pose| apart(xy(pose), [110.0, 60.0]))
         .fold(f64::INFINITY, f64::min);
     assert!(near < 2.0, "{near} m from the point");
-    // From when it set off, the gate did not leave autonomy: nobody had to give authority up.
+    // From when it set off, the gate did not leave autonomy: no operator had to give authority up.
     let states: Vec<i8> = drive
         .heard::<Gate>("gate.state")
         .iter()
@@ -242,7 +242,7 @@ fn the_mission_of_the_harbour_can_be_read_by_an_operator_and_is_done_step_by_ste
     assert_eq!(gate.in_control, "autonomy: basin");
 }
 
-/// What the vessel truly did after its operator was heard no more: how far it went in the end, and how far it came back.
+/// What the vessel truly did after its operator's last message: how far it went in the end, and how far it came back.
 fn lost(contingency: &str, duration: &str) -> (Drive, Vec<PoseTransform>) {
     let chosen = format!("gate.contingency={contingency}");
     let args = ["--kill", "operator@50s", "--set", &chosen];

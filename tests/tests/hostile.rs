@@ -149,7 +149,7 @@ fn check_counts(attack: &str, counts: &Value) {
             (count("senders") >= all && n_unfinished >= all, "senders")
         }
         "valid" => (count("malformed") == 0, "nothing malformed"),
-        _ => (false, "a line here that says what it counts as"),
+        _ => (false, "a line here with the counter that it counts as"),
     };
     assert!(is_seen, "{attack}: expected {what}, found {counts}");
 }

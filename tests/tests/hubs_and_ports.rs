@@ -127,10 +127,10 @@ impl Scene<'_> {
     fn expect(&self, sending: &Sending<'_>, inbox: &Inbox, receivers: &[Process]) {
         for index in 0..sending.count {
             let expected = sending.line(index);
-            assert_eq!(skip_probes(|| our_line(inbox)), expected, "we heard");
+            assert_eq!(skip_probes(|| our_line(inbox)), expected, "we received");
             for (receiver, implementation) in receivers.iter().zip(self.implementations) {
                 let name = implementation.name;
-                assert_eq!(skip_probes(|| receiver.line()), expected, "{name} heard");
+                assert_eq!(skip_probes(|| receiver.line()), expected, "{name} received");
             }
         }
     }
@@ -205,7 +205,7 @@ fn with_ports() -> [&'static Implementation; 2] {
 }
 
 #[test]
-fn channels_on_many_ports_are_heard_both_ways() {
+fn channels_on_many_ports_are_received_both_ways() {
     let peers = Peers::find();
     inside(|place| {
         for (pattern, n_ports) in [("M", 500), ("M.*", 500), ("M", 7), ("M.*", 7), (".*", 1)] {
@@ -225,7 +225,7 @@ fn channels_on_many_ports_are_heard_both_ways() {
 }
 
 #[test]
-fn the_first_message_of_a_channel_nobody_knew_is_heard_by_a_pattern() {
+fn first_message_of_an_unknown_channel_is_received_by_a_pattern() {
     let peers = Peers::find();
     inside(|place| {
         let url = "mpudpm://239.255.76.67:7667?ttl=0";
@@ -256,13 +256,13 @@ fn the_first_message_of_a_channel_nobody_knew_is_heard_by_a_pattern() {
 }
 
 #[test]
-fn a_pattern_of_the_reference_s_that_comes_late_is_told_our_channels() {
+fn late_pattern_of_the_reference_gets_our_channels() {
     let peers = Peers::find();
     inside(|place| {
         let url = "mpudpm://239.255.76.67:7667?ttl=0";
         // No thread reads this bus, so only publishing can answer the question.
         let bus = Bus::open(url).expect("the bus opens");
-        bus.publish_bytes("LATE", b"nobody hears it")
+        bus.publish_bytes("LATE", b"no one receives it")
             .expect("it is sent");
         let receiver = implementation("C").receive(&peers, place, url, "LA.*", 0);
         let publish = || {
@@ -288,7 +288,7 @@ while True:
 ";
 
 #[test]
-fn a_client_of_the_reference_s_with_one_bad_pattern_stays_and_hears_the_rest() {
+fn reference_client_with_one_bad_pattern_receives_the_rest() {
     let peers = Peers::find();
     inside(|place| {
         let hub = Hub::bind("127.0.0.1:0").expect("a hub starts");
@@ -301,9 +301,9 @@ fn a_client_of_the_reference_s_with_one_bad_pattern_stays_and_hears_the_rest() {
             client.line_within(SHORT)
         };
         let mut heard = std::iter::repeat_with(publish).take(MAX_ATTEMPTS).flatten();
-        assert_eq!(heard.next().as_deref(), Some("M heard"));
+        assert_eq!(heard.next().as_deref(), Some("M received"));
         let status = hub.status();
-        assert_eq!(status.joined, 2, "nobody had to come again: {status:?}");
+        assert_eq!(status.joined, 2, "no client had to reconnect: {status:?}");
         assert_eq!(status.ignored, 1, "{status:?}");
     });
 }

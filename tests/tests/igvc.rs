@@ -9,7 +9,7 @@ use std::fs;
 /// Everything that it touched or crossed, by name.
 fn touched(drive: &Drive) -> Vec<String> {
     let contacts: Vec<Contact> = drive.heard("truth.contact");
-    assert!(!contacts.is_empty(), "the truth is told");
+    assert!(!contacts.is_empty(), "the truth is published");
     let mut others: Vec<String> = contacts.into_iter().flat_map(|it| it.others).collect();
     others.sort();
     others.dedup();

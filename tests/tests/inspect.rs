@@ -133,7 +133,7 @@ fn golden_messages_of_a_python_program_are_shown_as_they_were_recorded() {
 }
 
 #[test]
-fn what_our_publisher_says_is_decoded_where_there_are_no_files() {
+fn our_publishers_messages_are_decoded_without_files() {
     let namespace = Namespace::new();
     let folder = folder("inspect-bare");
     let recorded = golden::golden();

@@ -57,7 +57,7 @@ fn outcome(sender: &Implementation, receiver: &Implementation, size: usize) -> O
     }
 }
 
-/// A sender that is told what to send, and what its receiver must say.
+/// A sender with what it sends, and what its receiver must print.
 struct Direction {
     sender: Process,
     receiver: Process,
@@ -84,7 +84,7 @@ impl Direction {
         );
     }
 
-    /// Whether the receiver says a line. Others are of messages that were taken for lost, and were only late.
+    /// Whether the receiver prints a line. Others are of messages that were taken for lost, and were only late.
     fn hears(&self, expected: &str) -> bool {
         std::iter::from_fn(|| self.receiver.line_within(ATTEMPT)).any(|line| line == expected)
     }
@@ -225,7 +225,7 @@ fn two_hundred_processes_share_a_bus() {
 }
 
 #[test]
-fn every_implementation_hears_another_host() {
+fn every_implementation_receives_another_host() {
     let peers = &Peers::find();
     let [here, there] = [(); 2].map(|()| Namespace::without_multicast());
     Namespace::link([

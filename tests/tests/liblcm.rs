@@ -53,7 +53,7 @@ impl Bench {
     fn assert_same(&self, program: &Path, arguments: [&str; 2]) {
         let expected = self.run(&self.theirs(), program, arguments);
         let found = self.run(&our_library(), program, arguments);
-        assert!(!expected.is_empty(), "{arguments:?} says nothing");
+        assert!(!expected.is_empty(), "{arguments:?} prints nothing");
         assert_eq!(found, expected, "{arguments:?}");
     }
 

@@ -145,7 +145,7 @@ impl Scene {
         Robot(Some(Process::start("robot", &mut command)))
     }
 
-    /// Says something at the station, and the gate takes it.
+    /// Sends a command at the station, and the gate takes it.
     fn say(&self, words: &[&str]) {
         let mut command = self.station.command(bowline());
         let said = command
@@ -222,7 +222,7 @@ fn bus_in(place: &Namespace) -> Bus {
     inside(place, |bus| bus)
 }
 
-/// Says tokens until one is heard at the other end whose number is one of these.
+/// Sends tokens until one of these numbers is received at the other end.
 #[expect(clippy::panic, reason = "a test that panics has failed")]
 fn until_heard(vehicle: &Bus, tokens: &Inbox, first: i64) -> i64 {
     for nth in 0..MAX_ATTEMPTS {
@@ -284,7 +284,7 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
     });
     assert!(is_known);
 
-    // A stop that is sent once arrives, whoever says so; that it is over, somebody else cannot say.
+    // A stop that is sent once arrives, from any station; another station cannot clear it.
     let next = || {
         let heard =
             (0..MAX_ATTEMPTS).find_map(|_| stops.recv_timeout(SHORT).expect("the bus works"));
@@ -344,7 +344,7 @@ fn a_vehicle_behind_the_harbours_own_link_is_found_stopped_cleared_and_sent_some
     scene.say(&["operate", "goto", "40", "25", "--station", "bridge/anna"]);
     scene.say(&["operate", "insert", "10", "5", "--station", "bridge"]);
     let heard = (0..MAX_ATTEMPTS).find_map(|_| experiments.recv_timeout(SHORT).expect("it works"));
-    let (_, event) = heard.expect("experiments are told");
+    let (_, event) = heard.expect("experiments are published");
     let experiment = Experiment::decode(&event.payload).expect("one of them");
     assert_eq!(experiment.name, "vessel");
 }

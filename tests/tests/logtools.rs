@@ -359,7 +359,7 @@ fn mcap_of_its_own_library_is_read_with_every_compression_chunked_and_not_whole_
             "{path:?}: {}",
             cut.len()
         );
-        // A flipped bit costs a chunk, unless what nobody vouches for is wanted.
+        // A flipped bit costs a chunk, unless unverified events are wanted.
         let flip = |at: usize| {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1;
@@ -388,7 +388,7 @@ fn mcap_of_its_own_library_is_read_with_every_compression_chunked_and_not_whole_
 }
 
 /// Writes what other robots write: three kinds of schemas, words about channels, times of publishing, attachments and
-/// metadata. Its path, then whether in chunks, then whether it says where attachments and metadata are.
+/// metadata. Its path, then whether in chunks, then whether it has the places of attachments and metadata.
 const WRITE_FOREIGN: &str = "
 import sys
 from mcap.writer import CompressionType, IndexType, Writer
@@ -468,7 +468,7 @@ fn copied(from: &Path, to: &Path, plan: &CopyPlan) -> (Copied, bool) {
 }
 
 #[test]
-fn what_other_mcap_writers_say_is_copied_as_it_is() {
+fn records_of_other_mcap_writers_are_copied_unchanged() {
     let folder = folder("logtools-mcap-foreign");
     let at = |name: &str| folder.join(name);
     let shapes = ["chunks", "plain"].map(|shape| ["listed", "unlisted"].map(|kind| (shape, kind)));
@@ -524,7 +524,7 @@ fn what_other_mcap_writers_say_is_copied_as_it_is() {
 }
 
 #[test]
-fn what_is_intact_of_other_mcap_writers_is_recovered_with_all_that_they_say() {
+fn intact_records_of_other_mcap_writers_are_recovered_whole() {
     let folder = folder("logtools-mcap-foreign-damaged");
     let at = |name: &str| folder.join(name);
     let args = [&*at("from.mcap"), Path::new("chunks"), Path::new("listed")];

@@ -86,7 +86,7 @@ fn over_a_link_our_datagrams_fit_its_frames_and_everyone_understands_them() {
 }
 
 #[test]
-fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
+fn message_has_the_time_of_its_arrival_even_if_read_late() {
     let peers = &Peers::find();
     let place = Namespace::new();
     let sending = sending("time", &[100]);

@@ -128,7 +128,7 @@ fn play(namespace: &Namespace, arguments: &[&str], log: &Path) -> Output {
 }
 
 #[test]
-fn programs_of_the_reference_hear_what_we_play() {
+fn reference_programs_receive_what_we_play() {
     let namespace = Namespace::new();
     let folder = folder("player-ours");
     let log = folder.join("log");
@@ -193,7 +193,7 @@ fn content_if_there(path: &Path) -> Seen {
 }
 
 #[test]
-fn we_hear_what_lcm_logplayer_plays_of_a_log_of_ours() {
+fn we_receive_what_lcm_logplayer_plays_of_our_log() {
     let folder = folder("player-theirs");
     let (theirs, ours) = (folder.join("theirs"), folder.join("ours"));
     write_log(&theirs, 400, 2_000);
@@ -205,7 +205,7 @@ fn we_hear_what_lcm_logplayer_plays_of_a_log_of_ours() {
         .arg(&theirs));
     assert!(
         content(&ours) == expected,
-        "a log is copied as it is, without what we say of it"
+        "a log is copied as it is, without our metadata"
     );
     let namespace = Namespace::new();
     let heard = std::thread::scope(|scope| {
@@ -222,9 +222,9 @@ fn we_hear_what_lcm_logplayer_plays_of_a_log_of_ours() {
                 .current_dir(workspace()));
             receive(&inbox, expected.len())
         });
-        hear.join().expect("it hears")
+        hear.join().expect("it receives")
     });
-    assert!(heard == expected, "{} heard", heard.len());
+    assert!(heard == expected, "{} received", heard.len());
 }
 
 fn receive(inbox: &Inbox, n_events: usize) -> Seen {

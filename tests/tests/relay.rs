@@ -58,7 +58,7 @@ fn decisions(record: &[Entry]) -> Vec<(Id, Fate)> {
 }
 
 #[test]
-fn what_comes_through_is_what_the_record_says_in_its_order() {
+fn relayed_messages_equal_the_record_in_order() {
     let (record, heard) = send_through(21, "lost=100,duplicated=50,reordered=50");
     let decided = decisions(&record);
     assert_eq!(decided.len(), N_DATAGRAMS);

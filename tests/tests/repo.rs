@@ -1,4 +1,4 @@
-//! The repository itself: documents that tell the truth, dependencies as drawn, files of a readable size.
+//! The repository itself: documents that are true, dependencies as drawn, files of a readable size.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn crates_depend_on_each_other_as_the_architecture_says() {
+fn crates_depend_on_each_other_as_in_the_architecture() {
     let document = read("ARCHITECTURE.md");
     let (_, table) = document
         .split_once("| crate | depends on |")

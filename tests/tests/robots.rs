@@ -63,7 +63,7 @@ impl Place {
         self.command(args).output().expect("it runs")
     }
 
-    /// The same log without what says how each component lived.
+    /// The same log without the traces of components.
     fn without_steps(&self, log: &str, bare: &str) {
         let others = "^(?!bowline\\.steps$)";
         self.says(&["log", "filter", log, bare, "-c", others]);
@@ -175,7 +175,7 @@ replaces = ["laser"]
 }
 
 #[test]
-fn a_robot_says_the_same_in_processes_in_one_process_in_lockstep_and_from_its_log() {
+fn robot_outputs_are_equal_in_processes_one_process_lockstep_and_log() {
     let place = Place::new("robots-same");
     record_scans(&place.folder.join("scans.lcmlog"));
     for (name, process) in [("apart", ""), ("together", "process = \"both\"")] {
@@ -405,7 +405,7 @@ kind = "model"
     assert_eq!(
         pointing.status.code(),
         Some(1),
-        "nobody said where it points: {pointing:?}"
+        "its direction was never published: {pointing:?}"
     );
     let why = String::from_utf8_lossy(&pointing.stderr);
     assert!(why.contains("Pan"), "{why}");
@@ -500,7 +500,7 @@ exec "$@"
 }
 
 #[test]
-fn of_two_machines_with_one_name_the_second_is_refused_and_told_where_the_first_is() {
+fn second_machine_of_a_name_is_refused_with_the_first_ones_place() {
     const FAR: &str = "udpm://239.255.76.67:7667?ttl=1";
     let [here, there] = [(); 2].map(|()| Namespace::without_multicast());
     let port = |namespace, address| Port {

@@ -14,7 +14,7 @@ use std::process::Output;
 const SERVICE: &str = "harbour.find";
 /// Only guards against a hang.
 const TIMEOUT_MS: &str = "30000";
-/// What is waited for to no avail; long enough for a server on a busy machine to say that it has the call.
+/// What is waited for to no avail; long enough for a server on a busy machine to acknowledge the call.
 const SOON_MS: &str = "3000";
 
 fn server(place: &Namespace, url: &str) -> Process {
@@ -93,14 +93,14 @@ fn a_call_waits_for_a_server_that_is_about_to_start_and_for_one_that_takes_its_t
     caller.tell("fail");
     assert_eq!(
         caller.line(),
-        "fail the service says: no such place (code 7)"
+        "fail the service replied: no such place (code 7)"
     );
     assert_eq!(caller.finish(), [""; 0]);
     assert_eq!(server.finish(), ["executed fail"]);
 }
 
 #[test]
-fn a_call_that_is_not_answered_is_an_error_in_its_time_and_the_server_is_told() {
+fn unanswered_call_is_an_error_in_time_and_the_server_is_notified() {
     let place = Namespace::new();
     let server = server(&place, URL);
     let mut caller = caller(&place, URL, 0, SOON_MS);
@@ -115,7 +115,7 @@ fn a_call_that_is_not_answered_is_an_error_in_its_time_and_the_server_is_told() 
     assert_eq!(server.finish(), [""; 0]);
     caller.tell("alone");
     let line = caller.line();
-    assert!(line.starts_with("alone nobody answered"), "{line}");
+    assert!(line.starts_with("alone no answer"), "{line}");
     assert_eq!(caller.finish(), [""; 0]);
 }
 
@@ -158,7 +158,7 @@ fn the_command_line_lists_services_and_calls_them() {
 }
 
 #[test]
-fn the_command_line_says_what_went_wrong_and_ends() {
+fn command_line_reports_the_failure_and_ends() {
     let place = Namespace::new();
     let _server = server(&place, URL);
     let cases: [(&[&str], i32, &str); 7] = [
@@ -171,7 +171,7 @@ fn the_command_line_says_what_went_wrong_and_ends() {
         (
             &["call", "model.transform"],
             1,
-            "nobody serves model.transform; these services are there: harbour.find",
+            "no process serves model.transform; these services are there: harbour.find",
         ),
         (&["call", "Model"], 2, "lower case letters"),
         (&["call", SERVICE, "name=dock"], 2, "there are id, position"),

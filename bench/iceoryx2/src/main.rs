@@ -136,7 +136,7 @@ impl Publisher for Sender {
             }
             std::thread::sleep(ATTEMPT_PERIOD);
         }
-        bail!("nobody took the message")
+        bail!("no receiver took the message")
     }
 }
 

@@ -10,7 +10,7 @@ import lcm
 PATIENCE_MS = 30_000
 faulthandler.dump_traceback_later(600, exit=True)
 
-# liblcm takes a larger buffer only when told to.
+# liblcm takes a larger buffer only by an option.
 UDPM = "udpm://239.255.76.67:7667?ttl=0&recv_buf_size=4194304"
 MEMQ = "memq://"
 URLS = (MEMQ, UDPM)

@@ -94,7 +94,7 @@ class Interop(unittest.TestCase):
                     self.assertEqual((found.name, list(found.samples)), ("grün", [1, -2, 300]))
                 self.assertEqual(len(seen), 2)
 
-    def test_what_is_not_of_the_type_is_counted_and_told_and_stops_nothing(self):
+    def test_message_of_another_type_is_counted_and_logged(self):
         for maker in ("reference", "ours"):
             types, seen = types_of(maker), []
             lc = OURS.LCM(UDPM)

@@ -27,7 +27,7 @@ FOLDER = pathlib.Path(__file__).parent
 
 
 class Open(unittest.TestCase):
-    def test_options_that_nobody_knows_are_warned_of(self):
+    def test_unknown_options_give_a_warning(self):
         with self.assertWarnsRegex(UserWarning, 'memq has no option "nosuch"'):
             bowline_bus.LCM(MEMQ + "?nosuch=1")
 
@@ -118,7 +118,7 @@ class Subscribe(unittest.TestCase):
         self.assertEqual(counts["lost"], left_out[0])
         return seen
 
-    def test_queues_keep_what_they_say(self):
+    def test_queue_policies_keep_their_messages(self):
         self.assertEqual(self.queue_of(), list(range(10)))
         self.assertEqual(self.queue_of(queue="keep_newest", capacity=3), [7, 8, 9])
         self.assertEqual(self.queue_of(capacity=3), [7, 8, 9])
@@ -138,7 +138,7 @@ class Subscribe(unittest.TestCase):
         handle(lc, 2)
         self.assertEqual(seen, [b"2", b"3"])
 
-    def test_a_subscription_that_has_ended_says_so(self):
+    def test_ended_subscription_raises_an_error(self):
         lc = bowline_bus.LCM(MEMQ)
         subscription = lc.subscribe("T_A", print)
         lc.unsubscribe(subscription)
@@ -432,14 +432,14 @@ class Logs(unittest.TestCase):
         self.assertEqual(caught.exception.errno, 2)
         self.assertIn(str(self.path), str(caught.exception))
 
-    def test_what_nobody_could_read_is_not_written(self):
+    def test_unreadable_event_is_not_written(self):
         with bowline_bus.EventLog(self.path, "w") as log:
             for channel in ("", "x" * 1000, "a\0b"):
                 with self.assertRaises(ValueError):
                     log.write_event(0, channel, b"")
         self.assertEqual(self.path.stat().st_size, 0)
 
-    def test_everything_on_a_closed_log_says_so(self):
+    def test_every_call_on_a_closed_log_raises(self):
         log = bowline_bus.EventLog(self.path, "w")
         log.close()
         for call in (log.size, log.tell, log.next, lambda: log.damaged_bytes, lambda: next(log)):
@@ -481,7 +481,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(set(counts["network"]), keys("NetworkCounts"))
         self.assertEqual(set(lc.subscribe("T_A", print).counts()), keys("QueueCounts"))
 
-    def test_the_examples_of_the_readme_print_what_it_says(self):
+    def test_readme_examples_print_their_output(self):
         blocks = (FOLDER.parent / "README.md").read_text().split("```")[1::2]
         programs = [block[len("python\n") :] for block in blocks if block.startswith("python\n")]
         prints = [block[len("text\n") :] for block in blocks if block.startswith("text\n")]

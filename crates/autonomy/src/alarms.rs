@@ -312,7 +312,7 @@ mod tests {
             id: "lost".to_owned(),
             severity,
             state: Alarm::RAISED,
-            cause: "nothing heard".to_owned(),
+            cause: "nothing received".to_owned(),
             ..Alarm::default()
         }
     }
@@ -361,13 +361,13 @@ mod tests {
                 listed[0].is_refreshed,
                 listed[0].acknowledged_by.as_str()
             ),
-            ("nothing heard", true, "")
+            ("nothing received", true, "")
         );
         rig.send("raised", cleared(&lost));
         let over = list(&mut rig);
         assert_eq!(
             (over[0].alarm.state, over[0].alarm.cause.as_str()),
-            (Alarm::CLEARED, "nothing heard")
+            (Alarm::CLEARED, "nothing received")
         );
         rig.send("acknowledged", acknowledge(&over[0]));
         assert_eq!(list(&mut rig), []);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_acknowledges_without_a_name() {
+    fn acknowledgement_without_a_name_is_refused() {
         let mut rig = rig();
         rig.send("raised", alarm("gps", Alarm::CAUTION, 0));
         let seen = list(&mut rig).remove(0);
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_that_nobody_knows_of_is_first() {
+    fn worst_unacknowledged_alarm_is_first() {
         let mut rig = rig();
         for (source, severity) in [
             ("a", Alarm::CAUTION),

@@ -96,14 +96,14 @@ impl EstimatorParameters {
 /// Standard deviation of roll and pitch of a vessel that floats, radians: waves do not lean it more.
 const LEAN_SD_RAD: f64 = 0.15;
 
-/// Says where the vessel is.
+/// Estimates the pose of the vessel.
 #[derive(Debug)]
 pub struct Estimator {
     parameters: EstimatorParameters,
     earth: Earth,
     model: Option<Model>,
     vehicle: String,
-    /// The frame of the inertial unit; without a model, or before it is heard, the vessel's own.
+    /// The frame of the inertial unit; without a model, or before its first message, the vessel's own.
     imu: Option<Mounting>,
     stage: Stage,
     n_bad: u64,
@@ -345,7 +345,7 @@ impl Estimator {
 /// Farther from the map's origin the projection is no map any more.
 const MAX_FROM_ORIGIN_M: f64 = 100e3;
 
-/// What it says.
+/// The pose that it publishes.
 impl Estimator {
     fn publish(&mut self, now: i64, out: &mut Outbox<'_>) {
         let Stage::Running(history) = &self.stage else {
@@ -421,9 +421,9 @@ impl Estimator {
     }
 }
 
-/// Before this nobody is told that a sensor is rejected, microseconds.
+/// Rejections shorter than this are not reported, microseconds.
 const CHANCE_US: i64 = 1_000_000;
-/// For how long people are told of a decision, microseconds.
+/// For how long a decision is reported, microseconds.
 const TOLD_FOR_US: i64 = 10_000_000;
 
 /// What is doubtful about sensors, in words.
@@ -461,7 +461,7 @@ fn doubts(belief: &Belief, now: i64) -> Vec<String> {
     words
 }
 
-/// A deviation that people are told of, radians: 6 degrees.
+/// A deviation that is reported, radians: 6 degrees.
 const TURNED_RAD: f64 = 0.1;
 
 fn micros(duration: Duration) -> i64 {

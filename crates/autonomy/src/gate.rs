@@ -5,11 +5,11 @@
 //!
 //! The rules, in the order in which they win (docs/control.md has them for people):
 //!
-//! 1. A latched stop. Anybody may stop, at any time and however late; only the holder of the lease may clear; nothing moves
+//! 1. A latched stop. Any station may stop, at any time and however late; only the holder of the lease may clear; nothing moves
 //!    because of it, and nothing ever resumes by itself. A gate begins stopped.
 //! 2. What stops the vehicle on the spot: a beat that must not stay away. It latches.
 //! 3. The fence. It latches.
-//! 4. Whoever holds the lease, with commands that are younger than a bound on the gate's own clock.
+//! 4. The holder of the lease, with commands that are younger than a bound on the gate's own clock.
 //! 5. Autonomy: what the vehicle was given to do.
 //!
 //! Deliberately absent: sockets, threads and clocks; any look at the clock of a station; any secret. `component.rs` makes a
@@ -49,16 +49,16 @@ use ledger::Ledger;
 use std::time::Duration;
 use token::Mint;
 
-/// What a gate is told.
+/// An input of a gate.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a, A> {
     /// A person sets what the actuators do.
     Direct(&'a DirectCommand),
     /// A person gives the vehicle something to do.
     Task(&'a TaskCommand),
-    /// Somebody stops the vehicle, or clears a stop.
+    /// A station stops the vehicle, or clears a stop.
     Stop(&'a StopCommand),
-    /// Somebody wants the lease, or does not.
+    /// A station requests the lease, or releases it.
     Lease(&'a LeaseRequest),
     /// The controller would do this.
     Wish(&'a A),
@@ -68,7 +68,7 @@ pub enum Input<'a, A> {
     Place([f64; 2]),
 }
 
-/// What a gate does beside what it tells the actuators.
+/// What a gate does beside its commands to the actuators.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The helm is to do this.
@@ -102,7 +102,7 @@ pub struct Gate<A> {
     neutral_since: Option<Time>,
     /// How many tokens had been issued when the last stop was cleared: what was commanded before does not count.
     n_issued_before: u64,
-    /// When the lease ran out under a vehicle that somebody had commanded.
+    /// When the lease ran out under a commanded vehicle.
     lost_at: Option<Time>,
     wish: Option<(A, Time)>,
     /// Since when wishes of the controller go through, or since when they last did.
@@ -262,7 +262,7 @@ impl<A: Actuation> Gate<A> {
         Some(last_moment + Duration::from_nanos(1))
     }
 
-    /// What the actuators are told.
+    /// The commands of the actuators.
     #[must_use]
     pub fn output(&self) -> A {
         let open = || self.fresh_wish().filter(|_| self.control.is_open());

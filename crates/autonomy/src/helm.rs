@@ -1,6 +1,6 @@
-//! The helm of a vessel: keeps the mission, and says where to go right now.
+//! The helm of a vessel: keeps the mission, and publishes guidance for it.
 //!
-//! In: tasks that the gate let through, and where the vessel is. Out: guidance for whoever closes the loop, ten times a
+//! In: tasks that the gate accepted, and the vessel's pose. Out: guidance for the controller, ten times a
 //! second, how far the mission is, and what is left of it for displays.
 //!
 //! Deliberately absent: who may give tasks, which is the gate's, and thrust, which is the controller's.
@@ -47,7 +47,7 @@ bowline_component::parameters! {
         track_spacing_m: f64 = 2.0, within 0.1..=100.0;
         /// Where the track comes as near as this to itself, the way between is no way back, metres.
         shortcut_m: f64 = 4.0, within 0.1..=100.0;
-        /// How often it says where to go, times a second.
+        /// How often it publishes guidance, times a second.
         rate_hz: f64 = 10.0, within 1.0..=100.0;
     }
 }
@@ -124,7 +124,7 @@ impl Component for Helm {
         if step.fresh(self.pose).is_none() {
             self.place = None;
         }
-        // A gate says a task again to those who did not hear that it was taken. What has no id is never the same again.
+        // A gate repeats a task whose acceptance was not received. A task without an id is never a repetition.
         let is_new = |task: &Seen<'_, Task>| task.id == 0 || task.id != self.taken;
         if let Some(task) = step.arrived(self.task).filter(is_new) {
             let taken = self.keeper.take(&task, self.place);
@@ -143,7 +143,7 @@ impl Helm {
         let before = self.keeper.legs();
         let aim = self.place.map(|place| self.keeper.aim(place));
         self.is_plan_new |= self.keeper.legs() != before;
-        // Without a pose nobody knows where to go.
+        // Without a pose there is no guidance.
         out.send(self.guidance, guidance(utime, aim.unwrap_or(Aim::Rest)));
         let here_m = self.place.map_or([0.0; 2], |place| [place.x_m, place.y_m]);
         let (left, left_m) = self.keeper.left(here_m);
@@ -157,7 +157,7 @@ impl Helm {
         out.alarm(&REFUSED, refused);
         out.health(match (&self.lost, self.place, self.refused.as_str()) {
             (Some(why), ..) => Health::Degraded(why.clone()),
-            (None, None, _) => Health::Degraded("nobody knows where the vessel is".to_owned()),
+            (None, None, _) => Health::Degraded("the pose of the vessel is unknown".to_owned()),
             (None, Some(_), "") => Health::Good,
             (None, Some(_), why) => Health::Degraded(format!("a task was refused: {why}")),
         });
@@ -172,7 +172,7 @@ impl Helm {
         let text = match self.place {
             Some(_) => keeper.text(),
             None => format!(
-                "rests, because nobody knows where the vessel is; {}",
+                "rests, because the pose of the vessel is unknown; {}",
                 keeper.text()
             ),
         };

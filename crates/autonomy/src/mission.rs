@@ -18,24 +18,24 @@ bowline_component::parameters! {
         goals_m: Vec<f64> = Vec::new();
         /// A goal that is as near as this is reached, metres.
         radius_m: f64 = 1.5, within 0.01..=100.0 => live;
-        /// How often it says what is left, times a second.
+        /// How often it publishes the remaining goals, times a second.
         rate_hz: f64 = 5.0, within 0.5..=100.0;
     }
 }
 
-/// Keeps the goals that are left, and says which they are.
+/// Keeps the remaining goals, and publishes them.
 #[derive(Debug)]
 pub struct Mission {
     parameters: MissionParameters,
     whereabouts: Whereabouts,
     left: Vec<Waypoint>,
-    /// Whether what is left waits, because somebody said hold.
+    /// Whether the remaining goals wait, after a hold.
     is_held: bool,
     /// The id of the task that was taken last; 0: none.
     taken: i64,
     /// Why the last mission that was sent was not taken.
     refused: Option<String>,
-    /// Why nobody knows where the vehicle is.
+    /// Why the pose of the vehicle is unknown.
     lost: Option<String>,
     mission: Input<Path>,
     task: Input<Task>,
@@ -146,7 +146,7 @@ impl Component for Mission {
             self.is_held &= self.refused.is_some();
             is_new = true;
         }
-        // A gate says a task again to those who did not hear that it was taken. What has no id is never the same again.
+        // A gate repeats a task whose acceptance was not received. A task without an id is never a repetition.
         let is_another = |task: &Seen<'_, Task>| task.id == 0 || task.id != self.taken;
         if let Some(task) = step.arrived(self.task).filter(is_another) {
             self.refused = self.take(&task).err();
@@ -210,7 +210,7 @@ impl Mission {
         Ok(())
     }
 
-    /// Crosses off the goal that is next if the vehicle is there. Says whether it was.
+    /// Removes the next goal if the vehicle has reached it. Returns whether it has.
     fn visit(&mut self, place: Place) -> bool {
         let is_there = !self.is_held
             && self.left.first().is_some_and(|goal| {

@@ -5,7 +5,7 @@ use bowline_component::{BuildError, Vehicle};
 use bowline_geometry::{Disk, Model, Transform, load};
 use bowline_msgs::PoseTransform;
 
-/// What the frame of a vehicle is called unless its robot says otherwise.
+/// The default name of a vehicle's frame.
 const VEHICLE_FRAME: &str = "Vehicle";
 
 /// Turns poses of an instrument into those of the vehicle's own frame, which is on the ground, x forward.
@@ -132,7 +132,7 @@ pub fn forward_speed_mps(pose: &PoseTransform) -> Option<f64> {
     forward.is_finite().then_some(forward)
 }
 
-/// Why a pose does not say where the vehicle is.
+/// Why a pose cannot be used for the vehicle.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadPose {
     /// It is not a pose.

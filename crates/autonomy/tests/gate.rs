@@ -1,4 +1,4 @@
-//! What the gate promises, and whoever commands through it. A program of its own, so that mutants of the gate are tried fast.
+//! What the gate and its stations promise. A program of its own, so that mutants of the gate are tried fast.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What the program is called unless [`App::name`] says otherwise.
+/// The default name of the program, without [`App::name`].
 const NAME: &str = "bowline";
 
 /// The `bowline` command, with kinds of components, verbs, transports and more of your own beside Bowline's.

@@ -42,14 +42,14 @@ A process is stopped, finished or
 given up. It waits for those
 it depends on.
 Exit code 0 if all is well; 1 if
-nobody was heard.";
+none was received.";
         let expected = "\
 Examples:
   bowline ps          all
                       of them
 
 A process is stopped, finished or given up. It waits for those it depends on.
-Exit code 0 if all is well; 1 if nobody was heard.";
+Exit code 0 if all is well; 1 if none was received.";
         assert_eq!(unwrap_prose(text), expected);
     }
 

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duration_is_in_seconds_or_says_in_what() {
+    fn duration_is_in_seconds_or_has_a_unit() {
         for (text, ms) in [
             ("500ms", 500),
             ("2s", 2_000),

@@ -33,12 +33,12 @@ pub const KINDS: &[Kind] = &[
     ),
     Kind::of::<estimate::Estimator>(
         "estimator",
-        "Says where a vessel is, by satellites, compass and inertial unit.",
+        "Estimates the pose of a vessel from satellites, compass and inertial unit.",
     ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
-    Kind::of::<helm::Helm>("helm", "Keeps a vessel's mission, and says where to go."),
+    Kind::of::<helm::Helm>("helm", "Keeps a vessel's mission, and publishes guidance."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
     Kind::of::<SensorComponent<nmea::Nmea>>(
@@ -47,7 +47,7 @@ pub const KINDS: &[Kind] = &[
     ),
     Kind::of::<nmea::NmeaTwin>(
         "nmea_twin",
-        "Says in NMEA 0183 what simulated sensors measure.",
+        "Writes measurements of simulated sensors as NMEA 0183.",
     ),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<Operator>("operator", "Commands a vehicle by a script."),
@@ -69,7 +69,7 @@ pub const KINDS: &[Kind] = &[
     ),
     Kind::of::<roboteq::RoboteqTwin>(
         "roboteq_twin",
-        "Answers as a Roboteq controller, and gives what it is told.",
+        "Answers as a Roboteq controller, and executes its commands.",
     ),
     Kind::of::<SensorComponent<scanner::Scanner>>(
         "scanner",
@@ -77,7 +77,7 @@ pub const KINDS: &[Kind] = &[
     ),
     Kind::of::<scanner::ScannerTwin>(
         "scanner_twin",
-        "Answers as a PB9-11 what a simulated one sees, and misbehaves if told to.",
+        "Answers as a PB9-11 with the scans of a simulated one, with faults by parameters.",
     ),
     simulator::<bowline_sim::Ours>(),
     Kind::of::<bowline_sim::Survey>(

@@ -12,7 +12,7 @@ const FOLDERS: [&str; 2] = ["types", "lcmtypes"];
 
 #[derive(Args, Debug)]
 pub(crate) struct Types {
-    /// Where types are: .lcm files, or folders of them. Without it, whoever only looks takes the nearest folder types or
+    /// Where types are: .lcm files, or folders of them. Without it, commands that only display take the nearest folder types or
     /// lcmtypes with .lcm files, here or above, up to the root of the repository. Types that a log or a bus describes
     /// need none
     #[arg(long, value_name = "DIR")]
@@ -33,8 +33,8 @@ impl Types {
         Ok(schemas)
     }
 
-    /// Those or the project's, and our own, before anything was heard or read. Only to look: what is written must not
-    /// depend on where somebody stands.
+    /// Those or the project's, and our own, before anything was received or read. Only for display: what is written must not
+    /// depend on the current folder.
     pub(crate) fn catalog(&self) -> anyhow::Result<Catalog> {
         let mut schemas = self.given()?;
         if self.types.is_empty() {
@@ -53,7 +53,7 @@ impl Types {
     }
 }
 
-/// Nobody asked for these, so whatever is wrong with them is a note and no reason to stop.
+/// These were not given explicitly, so their errors are notes and no reason to stop.
 fn add_project(folder: &Path, schemas: &mut Schemas) {
     match input::load_types(&[folder.to_owned()]) {
         Ok((_, compiled)) => {
@@ -61,7 +61,7 @@ fn add_project(folder: &Path, schemas: &mut Schemas) {
             if !compiled.is_ok() {
                 let folder = crate::verbs::doctor::quote(&folder.display().to_string());
                 output::note(&format!(
-                    "some types in {folder} cannot be understood and are left out; `bowline types check {folder}` says why"
+                    "some types in {folder} cannot be understood and are left out; `bowline types check {folder}` reports why"
                 ));
             }
         }

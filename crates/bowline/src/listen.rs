@@ -171,7 +171,7 @@ impl Listener {
             );
         }
         let url = doctor::quote(&bus.url().to_string());
-        format!("is anybody publishing? `bowline doctor {url}` says whether messages can arrive")
+        format!("is there a publisher? `bowline doctor {url}` checks whether messages can arrive")
     }
 
     /// Notes on standard error what keeps the source from being all of it: damage of a log.

@@ -22,7 +22,7 @@ pub(crate) fn error(message: &str) {
     note(&format!("{colour}error{plain}: {message}"));
 }
 
-/// Prints a line to standard error. Where nobody listens, that is no reason to stop.
+/// Prints a line to standard error. A closed standard error is no reason to stop.
 pub(crate) fn note(text: &str) {
     let _nobody_listens = writeln!(io::stderr(), "{text}");
 }
@@ -96,7 +96,7 @@ pub(crate) fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An error and its causes, but for those that it has told already.
+/// An error and its causes, but for those that its text contains already.
 pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -126,7 +126,7 @@ pub(crate) fn list<const N: usize>(things: [Option<String>; N]) -> Option<String
     (!things.is_empty()).then(|| things.join(", "))
 }
 
-/// Whether an error is only that nobody reads on.
+/// Whether an error is only that the reader of a pipe has ended.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()
@@ -158,7 +158,7 @@ pub(crate) fn table(rows: &[Vec<String>], left: &[usize]) -> String {
     text
 }
 
-/// How wide standard output is, where it is a terminal: whoever reads a file scrolls as they like.
+/// How wide standard output is, where it is a terminal; files are not wrapped.
 pub(crate) fn width() -> Option<usize> {
     let size = io::stdout()
         .is_terminal()
@@ -265,7 +265,7 @@ transform_request_t
     }
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn cause_is_reported_once() {
         let refused = || io::Error::from_raw_os_error(19);
         let told: anyhow::Result<()> =
             Err(refused()).with_context(|| format!("cannot join: {}\nis it up?", refused()));

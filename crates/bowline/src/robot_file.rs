@@ -20,7 +20,7 @@ pub(crate) struct Checked {
 // What counts more than a robot file. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug, Default)]
 pub(crate) struct Presets {
-    /// A parameter, in place of what the file says: of one component, or of all that have it; may be given several times
+    /// A parameter, in place of the file's: of one component, or of all that have it; may be given several times
     #[arg(long = "set", value_name = "[COMPONENT.]NAME=VALUE", value_parser = preset)]
     pub(crate) presets: Vec<Preset>,
 }
@@ -133,7 +133,7 @@ fn types(paths: &[PathBuf]) -> Result<Catalog, String> {
                 .first()
                 .map_or(String::new(), ToString::to_string);
             return Err(format!(
-                "{why}; `bowline types check {}` says more",
+                "{why}; `bowline types check {}` has details",
                 folders.join(" ")
             ));
         }
@@ -170,7 +170,7 @@ impl SourceArgument {
         }
     }
 
-    /// Refuses a source that the robot file says nothing about.
+    /// Refuses a source that the robot file has no section for.
     pub(crate) fn check(&self, robot: &Robot) -> anyhow::Result<()> {
         if robot.has_source(self.source()) {
             return Ok(());
@@ -181,7 +181,7 @@ impl SourceArgument {
             Self::Log(_) => "log",
         };
         let message = format!(
-            "expected [{section}] in {}, found none: it says what this source replaces",
+            "expected [{section}] in {}, found none: it lists what this source replaces",
             robot.file().display()
         );
         Err(Usage(message).into())
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_written_as_they_are_told() {
+    fn sources_are_written_as_they_are_parsed() {
         assert_eq!(SourceArgument::parse("live"), Ok(SourceArgument::Live));
         assert_eq!(SourceArgument::parse("sim"), Ok(SourceArgument::Sim));
         let log = SourceArgument::Log(Some("day.mcap".into()));

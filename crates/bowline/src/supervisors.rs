@@ -117,8 +117,8 @@ impl Heard {
         let period = whom.period.unwrap_or(LISTEN);
         let why = self.bus.trouble().unwrap_or_else(|| {
             let url = doctor::quote(&self.bus.url().to_string());
-            format!("does `bowline run` run, on this bus? `bowline doctor {url}` says whether messages can arrive")
+            format!("does `bowline run` run, on this bus? `bowline doctor {url}` checks whether messages can arrive")
         });
-        format!("no supervisor was heard in {period:.1?}: {why}")
+        format!("no supervisor was received in {period:.1?}: {why}")
     }
 }

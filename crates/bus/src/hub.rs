@@ -338,7 +338,7 @@ pub enum BindHubError {
     #[error(transparent)]
     Url(#[from] BadUrl),
     /// The address cannot be listened at.
-    #[error("cannot listen there: {0}; `ss -tlnp` tells who does")]
+    #[error("cannot listen there: {0}; `ss -tlnp` lists who does")]
     Listen(io::Error),
     /// The system has no thread or descriptor left.
     #[error("cannot start a hub: {0}")]

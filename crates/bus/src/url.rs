@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_would_be_right() {
+    fn url_error_has_the_correction() {
         let error = Url::parse("239.255.76.67").unwrap_err().to_string();
         assert!(error.contains("expected scheme://address"), "{error}");
 

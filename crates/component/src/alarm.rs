@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn an_alarm_that_holds_is_published_every_second_and_one_that_is_over_three_times() {
         let mut alarms = Alarms::default();
-        alarms.raise(at(0), &LOST, "nothing heard").unwrap();
+        alarms.raise(at(0), &LOST, "nothing received").unwrap();
         assert_eq!(
             published(&mut alarms, 2_500),
             [(0, true), (1_000, true), (2_000, true)]
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn health_is_an_alarm_unless_the_component_says_more() {
+    fn health_is_an_alarm_unless_the_component_raises_one() {
         let mut alarms = Alarms::default();
         alarms.follow(at(0), &Health::Degraded("dusty".to_owned()));
         let said = alarms.take_due(at(0));

@@ -2,7 +2,7 @@
 //!
 //! In: moments, and messages from outside. Out: what the components send, to a [`Sink`]. Deliberately absent: clocks,
 //! sockets, files and waiting, which are the hosts'. All hosts drive this one engine, which is why a component cannot
-//! tell them apart.
+//! distinguish them.
 //!
 //! ```text
 //!   deliver(now, channel, message) ─┐                      ┌────── the next wave ◀─────┐
@@ -54,12 +54,12 @@ pub struct Engine {
     started: Time,
 }
 
-/// Who hears what components send.
+/// The receiver of what components send.
 pub trait Sink {
     /// A message left a component, in the one order of events.
     fn publish(&mut self, sent: &Sent<'_>);
 
-    /// A message from outside is handed to components. Most do not care: whoever sent it has it.
+    /// A message from outside is handed to components. Most sinks ignore it: its sender has it.
     fn arrived(&mut self, _now: Time, _arrival: &Arrival) {}
 }
 
@@ -148,8 +148,8 @@ impl Engine {
         })
     }
 
-    /// Has what anybody may say come from outside, also where a component here says it: on a bus others say it too, and
-    /// nobody can tell who comes first but the bus.
+    /// Takes messages of external writers from outside only, also where a component here writes them: on a bus others write too, and
+    /// only the bus has their order.
     #[must_use]
     pub fn hearing_anybody(mut self) -> Self {
         self.wiring.hear_anybody();
@@ -215,7 +215,7 @@ impl Engine {
         self.settle(now, sink)
     }
 
-    /// Ends what components work on for others: whoever waits for an answer is told that there will be none.
+    /// Ends calls that components work on: each caller is notified that there will be no reply.
     ///
     /// # Errors
     /// When a component ended.
@@ -230,8 +230,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends a component at once, as its process would end if it were killed: it hears and says nothing from now on, and
-    /// who waits for an answer of it waits in vain. `false` if there is none of that name.
+    /// Ends a component at once, as its process would end if it were killed: it neither receives nor sends from now on, and
+    /// its callers get no reply. `false` if there is none of that name.
     pub fn kill(&mut self, component: &str) -> bool {
         let found = self.cells.iter().position(|cell| cell.name == component);
         let Some(index) = found else {
@@ -289,13 +289,13 @@ impl Engine {
             .map_or(&[], |cell| cell.ports.as_slice())
     }
 
-    /// The channels that components read and none of them writes; and those that anybody may write, for those who
-    /// [hear anybody](Self::hearing_anybody).
+    /// The channels that components read and none of them writes; and those open to external writers, for engines with
+    /// [external inputs](Self::hearing_anybody).
     pub fn wanted(&self) -> impl Iterator<Item = &Channel> {
         self.wiring.wanted()
     }
 
-    /// The channels that components speak on, with what they say there: messages, requests and replies.
+    /// The channels that components write, with their types: messages, requests and replies.
     pub fn spoken(&self) -> impl Iterator<Item = (&Channel, TypeInfo)> {
         let declared = self.cells.iter().flat_map(|cell| {
             let ports = cell.ports.iter().zip(&cell.lanes);
@@ -446,8 +446,8 @@ impl Engine {
     }
 }
 
-/// What goes over the channels of a port. Requests and replies travel within calls and answers, and whoever reads those
-/// needs to know of both.
+/// What goes over the channels of a port. Requests and replies travel within calls and answers, and readers of those
+/// need both types.
 fn spoken<'a>(port: &PortInfo, lane: &'a Lane) -> Vec<(&'a Channel, TypeInfo)> {
     let Lane { reads, writes, .. } = lane;
     let pairs = match port.direction {

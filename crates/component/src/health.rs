@@ -1,5 +1,5 @@
-//! How a component is, in its own judgement: one type for the component that says it, the message that carries it and
-//! whoever hears it.
+//! How a component is, in its own judgement: one type for the component that reports it, the message that carries it and
+//! its receivers.
 
 use bowline_msgs::HeartbeatComponent;
 
@@ -8,17 +8,17 @@ use bowline_msgs::HeartbeatComponent;
 pub enum Health {
     /// It does its work.
     Good,
-    /// It has not said yet.
+    /// It has not reported yet.
     #[default]
     Starting,
-    /// It does less than it should, and says why.
+    /// It does less than it should, with the reason.
     Degraded(String),
-    /// It cannot do its work, and says why.
+    /// It cannot do its work, with the reason.
     Failed(String),
 }
 
 impl Health {
-    /// As a heartbeat says it.
+    /// As a heartbeat carries it.
     #[must_use]
     pub fn of(component: &HeartbeatComponent) -> Option<Self> {
         let why = || component.text.clone();
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_component_says_is_what_others_hear() {
+    fn reported_health_equals_received_health() {
         let worse = [
             Health::Good,
             Health::Starting,

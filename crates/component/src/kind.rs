@@ -68,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// What is set when nobody sets anything.
+    /// Its default.
     #[must_use]
     pub fn defaults(&self) -> Box<dyn Parameters> {
         (self.defaults)()
@@ -99,7 +99,7 @@ impl Kind {
     /// Its ports, as far as they are known without a robot file; or why they are not.
     ///
     /// # Errors
-    /// When it cannot be made from its defaults, and says nothing about its ports otherwise.
+    /// When it cannot be made from its defaults, and does not declare its ports otherwise.
     pub fn outline(&self) -> Result<Outline, MakeError> {
         match self.attempt(&[]).built {
             Ok(built) => Ok(Outline {

@@ -1,4 +1,4 @@
-//! What a component says: messages, how it is, and when it wants to be woken.
+//! The outputs of a component: messages, its health, and when it wants to be woken.
 
 use crate::alarm::{AlarmKind, Alarms};
 use crate::engine::Services;
@@ -25,7 +25,7 @@ pub struct Outbox<'a> {
 /// Why a service was not called.
 #[derive(Debug, thiserror::Error)]
 pub enum NotCalled {
-    /// The robot does not say which service the port is for.
+    /// The robot does not set which service the port is for.
     #[error("the port is not connected to a service")]
     Unconnected,
     /// The request has no faithful encoding.
@@ -81,7 +81,7 @@ pub struct CellCounts {
 const MAX_FAULTS: usize = 16;
 
 impl Outbox<'_> {
-    /// The time, as the step says it.
+    /// The time of the step.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
@@ -108,7 +108,7 @@ impl Outbox<'_> {
         self.effects.send(port.index, Parcel::from_bytes(raw.bytes));
     }
 
-    /// Answers a call, now or in a later step. Nothing is sent if nobody waits for it any more.
+    /// Replies to a call, now or in a later step. Nothing is sent if the caller no longer waits.
     pub fn reply<Request, Reply: Message>(
         &mut self,
         port: Service<Request, Reply>,
@@ -185,12 +185,12 @@ impl Outbox<'_> {
         self.effects.fatal.get_or_insert(cause);
     }
 
-    /// Says how the component is, until it says otherwise.
+    /// Reports how the component is, until the next report.
     pub fn health(&mut self, health: Health) {
         self.effects.health = health;
     }
 
-    /// Raises an alarm for people, or says that it still holds. What it is about is the component.
+    /// Raises an alarm for people, or confirms that it still holds. Its source is the component.
     ///
     /// It is published at once and then every second until it is cleared, whether the component is woken or not; another
     /// cause is published with the next repetition.

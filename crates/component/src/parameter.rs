@@ -37,7 +37,7 @@ pub struct Parameter {
     pub doc: &'static str,
     /// What its values are, in words: `number`, `list of text`.
     pub kind: &'static str,
-    /// What it is when nobody sets it.
+    /// Its default.
     pub default: fn() -> Setting,
     /// What it may be, in words, where it may not be everything of its kind.
     pub limits: Option<fn() -> String>,
@@ -148,10 +148,10 @@ pub trait ParameterValue: Sized {
     /// Values of this type, in words.
     const KIND: &'static str;
 
-    /// From what somebody wrote, if it is of this type.
+    /// From a written value, if it is of this type.
     fn from_setting(setting: &Setting) -> Option<Self>;
 
-    /// As somebody would write it.
+    /// As a file would have it.
     fn to_setting(&self) -> Setting;
 }
 
@@ -332,7 +332,7 @@ pub mod support {
         Err(unknown(table, name))
     }
 
-    /// Takes a value apart, or says what is wrong with it.
+    /// Takes a value apart, or reports what is wrong with it.
     pub fn convert<T: ParameterValue>(
         name: &'static str,
         value: &Setting,

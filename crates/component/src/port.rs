@@ -45,8 +45,8 @@ pub struct PortInfo {
 }
 
 impl PortInfo {
-    /// What the port is connected to: what the robot says, what the component itself knows, or `COMPONENT.PORT` for
-    /// what is said and served.
+    /// What the port is connected to: what the robot sets, what the component itself knows, or `COMPONENT.PORT` for
+    /// what is sent and served.
     #[must_use]
     pub fn connection(&self, component: &str, named: Option<&str>) -> Option<String> {
         let known = named.or(self.channel.as_deref()).map(str::to_owned);
@@ -73,7 +73,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether anybody may say what comes in.
+    /// Whether external writers may write what comes in.
     #[must_use]
     pub fn is_from_anybody(&self) -> bool {
         matches!(self, Self::Reads(expect) if expect.writers == Writers::Anybody)
@@ -87,7 +87,7 @@ pub struct TypeInfo {
     pub name: &'static str,
     /// What its messages begin with.
     pub fingerprint: Fingerprint,
-    /// It and all that it contains, in the compact form; empty where nobody wrote it down.
+    /// It and all that it contains, in the compact form; empty where it is unknown.
     pub schema: &'static [u8],
 }
 
@@ -114,11 +114,11 @@ impl fmt::Debug for TypeInfo {
 pub struct Expect {
     /// How old the latest message may get. `None`: it does not age.
     pub fresh_for: Option<Duration>,
-    /// How often there should be one, so that missing ones can be told.
+    /// How often there should be one, so that missing ones can be noticed.
     pub every: Option<Duration>,
     /// Whether the component can do without.
     pub need: Need,
-    /// Who may say something there.
+    /// Who may write there.
     pub writers: Writers,
 }
 
@@ -134,9 +134,9 @@ pub enum Need {
 /// Who may write the channel of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
-    /// One: with two, nobody could tell whose word counts.
+    /// One: with two, it would be undefined whose message counts.
     One,
-    /// Anybody, people and programs that no robot file knows of among them. What comes in says itself who says it.
+    /// Any client, people and programs outside the robot file among them. The messages name their senders.
     Anybody,
 }
 
@@ -177,7 +177,7 @@ impl Expect {
         self
     }
 
-    /// Anybody may say something there, or nobody.
+    /// Any client may write there, or none.
     #[must_use]
     pub const fn from_anybody(mut self) -> Self {
         self.writers = Writers::Anybody;
@@ -301,7 +301,7 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::raw())))
     }
 
-    /// Says that what comes in there must have a number in this field, so that a robot file that connects something else
+    /// Declares that what comes in there must have a number in this field, so that a robot file that connects something else
     /// is found out before anything starts.
     pub fn need_number(&mut self, input: Input<Raw>, field: &FieldPath) {
         if let Some(declared) = self.declared.get_mut(input.index) {
@@ -309,7 +309,7 @@ impl Ports {
         }
     }
 
-    /// Says that what comes in there goes out here as it is, so that a robot file that makes a ring of such is found out.
+    /// Declares that what comes in there goes out here as it is, so that a robot file that makes a ring of such is found out.
     pub fn pass_on(&mut self, input: Input<Raw>, output: Output<Raw>) {
         let name = self
             .declared

@@ -1,4 +1,4 @@
-//! A component on the bench: told messages and the time, and asked what it said.
+//! A component on the bench: given messages and the time, and its outputs read.
 
 use crate::alarm::ALARM_CHANNEL;
 use crate::component::Build;
@@ -98,7 +98,7 @@ impl Rig {
         rig
     }
 
-    /// The time that the component is told.
+    /// The time that the component is given.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now

@@ -94,7 +94,7 @@ const SILENT: AlarmKind = AlarmKind {
 const ERRONEOUS: AlarmKind = AlarmKind {
     id: "erroneous",
     severity: Severity::Warning,
-    consequence: "what it says is not used",
+    consequence: "its data is not used",
     action: "look at its line and its settings",
 };
 

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_the_format() {
+    fn file_name_selects_the_format() {
         for (name, format) in [
             ("lcmlog-2026-11-16.00", Format::Lcm),
             ("robot.mcap", Format::Mcap),

@@ -98,7 +98,7 @@ pub const THRUSTER: ElementKind = ElementKind {
         ),
         Attribute::noise(
             "lag_s",
-            "how long until it gives two thirds of what it is told",
+            "how long until it gives two thirds of its set-point",
         ),
     ],
 };

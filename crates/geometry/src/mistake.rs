@@ -294,7 +294,7 @@ impl fmt::Display for Mistakes {
         if self.0.len() >= Self::MAX {
             write!(
                 f,
-                "\nthere may be more: only the first {} are told",
+                "\nthere may be more: only the first {} are listed",
                 Self::MAX
             )?;
         }

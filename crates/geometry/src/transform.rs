@@ -328,7 +328,7 @@ impl Default for Transform {
 /// Numbers that are no rigid transform.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MakeTransformError {
-    /// The last row says that it does more than turn and shift.
+    /// By its last row it does more than turn and shift.
     #[error("expected 0 0 0 1 as the last row of the matrix, found {found:?}")]
     NotHomogeneous {
         /// The last row.

@@ -84,7 +84,7 @@ pub struct Process {
 /// ```text
 ///   Alive ──── a beat is missing ────▶ Silent ──── three, and a moment ────▶ Gone ──▶ forgotten
 ///     ▲                                  │                                    │
-///     └────────── a beat ────────────────┴────────────────────────────────────┘ (unless it said that it leaves)
+///     └────────── a beat ────────────────┴────────────────────────────────────┘ (unless it announced that it leaves)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Life {

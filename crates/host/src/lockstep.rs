@@ -18,7 +18,7 @@ pub trait Source {
         Some(arrival)
     }
 
-    /// A component has said something, which the source may have been waiting for.
+    /// A component has sent something, which the source may have been waiting for.
     fn hear(&mut self, _sent: &Sent<'_>) {}
 
     /// An event that was waiting for that, and happens now.
@@ -27,7 +27,7 @@ pub trait Source {
     }
 }
 
-/// Has the source hear what components say.
+/// Passes what components send to the source.
 struct Overheard<'a, S> {
     source: &'a mut S,
     sink: &'a mut dyn Sink,
@@ -67,10 +67,10 @@ pub struct Lockstep<S> {
     clock: SteadyClock,
 }
 
-/// The clock of a source without its steps: somebody may have set it while the source was recorded.
+/// The clock of a source without its steps: it may have been set while the source was recorded.
 #[derive(Debug, Default)]
 struct SteadyClock {
-    /// How far the source's clock is ahead of the time that the components are told, nanoseconds.
+    /// How far the source's clock is ahead of the components' time, nanoseconds.
     ahead_ns: i64,
     steps: u64,
 }
@@ -137,7 +137,7 @@ impl<S: Source> Lockstep<S> {
         Ok(lockstep)
     }
 
-    /// Puts the next event on the time that the components are told.
+    /// Puts the next event on the components' time.
     fn set_time_of_next(&mut self) {
         if let Some(next) = &mut self.next {
             next.received = self.clock.time(next.received, self.now);
@@ -170,7 +170,7 @@ impl<S: Source> Lockstep<S> {
         times.min().map(|time| time.max(self.now))
     }
 
-    /// Whether the source has nothing more to say.
+    /// Whether the source has ended.
     #[must_use]
     pub fn is_source_done(&self) -> bool {
         self.next.is_none()
@@ -206,7 +206,7 @@ impl<S: Source> Lockstep<S> {
         Ok(self.engine.deliver(self.now, arrival, overheard)?)
     }
 
-    /// What was waiting for something that components have said meanwhile.
+    /// What was waiting for outputs of components that have come meanwhile.
     fn release(&mut self, sink: &mut dyn Sink) -> Result<(), LockstepError> {
         while let Some(arrival) = self.source.release(self.now) {
             self.deliver(&arrival, sink)?;
@@ -226,7 +226,7 @@ impl<S: Source> Lockstep<S> {
         Ok(())
     }
 
-    /// Goes on until the source has nothing more to say.
+    /// Goes on until the source has ended.
     ///
     /// # Errors
     /// When a component panics, or the source cannot be read.

@@ -2,7 +2,7 @@
 //! their data.
 //!
 //! In: a TOML file. Out: a [`Robot`], which is proof that everything in it was checked: nothing is misspelt, every
-//! input is connected to somebody who writes it, with the same type. Or else all that is wrong with it, each with file,
+//! input is connected to a writer of the same type. Or else all that is wrong with it, each with file,
 //! line and column, what was expected and what to write instead.
 //!
 //! Deliberately absent: starting anything. A robot is plain data; hosts and the supervisor run it.
@@ -45,13 +45,13 @@ const MAX_BYTES: u64 = 4 << 20;
 pub struct Loader<'a> {
     /// What components can be, sorted by name.
     pub kinds: &'a [Kind],
-    /// Finds the types of .lcm files and folders of them, and Bowline's own; or says why not.
+    /// Finds the types of .lcm files and folders of them, and Bowline's own; or returns the reason why not.
     pub types: &'a dyn Fn(&[PathBuf]) -> Result<Catalog, String>,
     /// Folders where commands are looked for, as `PATH` has them.
     pub search_path: &'a [PathBuf],
     /// What is to run on this machine now, if anything is: its programs must be here.
     pub here: Option<Here<'a>>,
-    /// Parameters that count more than what the file says.
+    /// Parameters that override the file.
     pub presets: &'a [Preset],
 }
 
@@ -64,7 +64,7 @@ pub struct Here<'a> {
     pub host: &'a str,
 }
 
-/// A robot that was checked, and what there is to say about it all the same.
+/// A robot that was checked, and its warnings.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The robot.
@@ -132,7 +132,7 @@ pub enum LoadError {
     Read {
         /// The robot file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// It is another kind of file.
@@ -191,7 +191,7 @@ pub enum Source {
 /// One module of a robot.
 #[derive(Clone, Debug)]
 pub struct Component {
-    /// Its name, which nobody else in the robot has.
+    /// Its name, unique in the robot.
     pub name: String,
     /// Whether it is there only with [`Source::Sim`].
     pub is_simulated: bool,
@@ -201,7 +201,7 @@ pub struct Component {
     pub ports: Vec<Port>,
     /// The process that it runs in: its own name, unless it shares one.
     pub process: String,
-    /// What it is started and stopped with, where the robot file says so.
+    /// What it is started and stopped with, if the robot file has it.
     pub group: Option<String>,
     /// Components that are started before it.
     pub after: Vec<String>,
@@ -238,7 +238,7 @@ pub struct Command {
     pub command: Vec<String>,
     /// What is added to its environment.
     pub env: Vec<(String, String)>,
-    /// Where it is started: the folder of the robot file, unless that says otherwise.
+    /// Where it is started: the folder of the robot file by default.
     pub folder: PathBuf,
     /// Where it shows that it is alive, and for how long it may be silent.
     pub heartbeat: Option<Heartbeat>,
@@ -273,7 +273,7 @@ pub struct Heartbeat {
     pub within: Duration,
 }
 
-/// How long a program may take to end, where its robot file does not say.
+/// How long a program may take to end, by default.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// A port of a component, with what it is connected to.
@@ -281,7 +281,7 @@ pub const STOP_GRACE: Duration = Duration::from_secs(5);
 pub struct Port {
     /// What the component calls it; programs call it as its channel is called.
     pub name: String,
-    /// What it is for; empty where nobody says.
+    /// What it is for; empty where it is not documented.
     pub doc: String,
     /// Which way data flows through it.
     pub direction: Direction,
@@ -313,7 +313,7 @@ pub struct Record {
 pub struct Experiment {
     /// Its name, which no other experiment of the robot has.
     pub name: String,
-    /// What it is for; empty where nobody says.
+    /// What it is for; empty where it is not documented.
     pub about: String,
     /// Its components, which are in no other experiment.
     pub components: Vec<String>,
@@ -433,7 +433,7 @@ impl Robot {
         &self.safe_state
     }
 
-    /// Whether the robot file says what this source replaces.
+    /// Whether the robot file lists what this source replaces.
     #[must_use]
     pub fn has_source(&self, source: Source) -> bool {
         match source {
@@ -452,7 +452,7 @@ impl Robot {
         self.components.iter().filter(runs)
     }
 
-    /// The same robot on another bus than its file says.
+    /// The same robot on another bus than its file's.
     #[must_use]
     pub fn on_bus(self, bus: Url) -> Self {
         Self {
@@ -461,7 +461,7 @@ impl Robot {
         }
     }
 
-    /// The URL of its bus: as its file says, or as for everybody.
+    /// The URL of its bus: its file's, or the default of all programs.
     #[must_use]
     pub fn url(&self) -> String {
         self.bus

@@ -1,4 +1,4 @@
-//! Lets components live their recorded lives again, and says where they say something else.
+//! Repeats recorded runs of components, and reports where their outputs differ.
 //!
 //! In: a log with messages and traces ([`trace`](bowline_component::trace)), and a way to make the components anew. Out: for each
 //! component, that every message it sent is the same to the bit, or the first that is not, with both values. Each
@@ -47,9 +47,9 @@ pub struct Findings {
 /// Why a life was not the same.
 #[derive(Debug)]
 pub enum Problem {
-    /// It said something else.
+    /// Its output differs.
     Differs(Difference),
-    /// What it heard is not in the log.
+    /// An input of it is not in the log.
     InputMissing {
         /// The step that it was for.
         step: u64,
@@ -119,7 +119,7 @@ pub enum VerifyError {
 /// Makes components anew, by name.
 pub type Remake<'a> = dyn FnMut(&str) -> Option<Result<Instance, MakeComponentError>> + 'a;
 
-/// Verifies what a log has of a robot, from its beginning. `progress` is told how many bytes of how many are read.
+/// Verifies what a log has of a robot, from its beginning. `progress` gets how many bytes of how many are read.
 ///
 /// # Errors
 /// When the log cannot be read.

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_nowhere_says_what_is_there() {
+    fn unknown_path_lists_the_fields() {
         let cases = [
             ("id", "expected field=value"),
             ("idd=1", "there are id, position"),

@@ -48,9 +48,7 @@ pub fn guess(payload: &[u8], catalog: &Catalog) -> String {
         Some(name) => {
             format!("would fit {name} but for its fingerprint: perhaps another version of it")
         }
-        None => {
-            "maybe a message of LCM whose type is not known; --types tells where it is".to_owned()
-        }
+        None => "maybe a message of LCM of an unknown type; --types names its place".to_owned(),
     }
 }
 

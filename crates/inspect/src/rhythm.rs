@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_rates_are_told_at_every_speed() {
+    fn steady_rates_are_measured_at_every_speed() {
         for hz in [0.1, 0.5, 1.0, 10.0, 100.0, 50_000.0] {
             #[expect(clippy::cast_possible_truncation, reason = "short times")]
             let interval_ns = (1e9 / hz) as i64;

@@ -364,7 +364,7 @@ impl Checker<'_> {
             let (name, other) = (def.full_name(), other.full_name());
             let message = format!(
                 "expected a fingerprint of its own, found that `{name}` has {fingerprint}, and so has `{other}`: a \
-                 receiver cannot tell their messages apart"
+                 receiver cannot distinguish their messages"
             );
             let help = "rename a field in one of them; only names and types of fields enter the fingerprint";
             self.report_mistake(Diagnostic::error(*span, message).help(help));

@@ -22,7 +22,7 @@ pub fn lint(compiled: &Compiled, sources: &[Source]) -> Vec<Diagnostic> {
             let at = find_member(sources, *span, &member.name).unwrap_or(*span);
             let help = match problem {
                 Problem::NoComment => {
-                    "say what it is, with unit, frame and range: `double depth_m; // below the surface (m)`"
+                    "describe it, with unit, frame and range: `double depth_m; // below the surface (m)`"
                 }
                 Problem::NoUnit => {
                     "name the unit in the comment, as `(m/s)`, or in the name, as `_mps`; `(ratio)` if none"

@@ -43,7 +43,7 @@ mod tests {
     use bowline_wire::Message as _;
 
     #[test]
-    fn every_command_says_whose_it_is_and_nothing_else_does() {
+    fn every_command_has_an_authority_and_no_other_message_does() {
         let by = || Authority {
             station: "bridge".to_owned(),
             ..Authority::default()
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn people_at_the_peer_command_and_anybody_stops() {
+    fn peers_users_command_and_any_station_stops() {
         let by = |station: &str| Authority {
             station: station.to_owned(),
             ..Authority::default()

@@ -124,13 +124,13 @@ pub const CARRIERS: &[Row] = &[
     },
     Row {
         name: "tcp",
-        about: "where nothing else gets through; what is lost holds up what follows. Anybody may read, change and send",
+        about: "where nothing else gets through; what is lost holds up what follows. Any host may read, change and send",
         is_secure: false,
         open: |opening| Ok(Box::new(tcp::Tcp::open(opening)?)),
     },
     Row {
         name: "udp",
-        about: "least overhead. Anybody may read, change and send",
+        about: "least overhead. Any host may read, change and send",
         is_secure: false,
         open: |opening| Ok(Box::new(udp::Udp::open(opening)?)),
     },

@@ -278,7 +278,7 @@ fn read_path(
     let carrier = carrier?;
     if !carrier.is_secure && !address.ip().is_loopback() && is_insecure != Some(true) {
         let message = format!(
-            "{} has no keys: whoever reaches {address} may read, change and send, commands too",
+            "{} has no keys: any host that reaches {address} may read, change and send, commands too",
             carrier.name
         );
         problems

@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_what_the_constants_say() {
+    fn lengths_equal_the_constants() {
         let (header, frames) = everything();
         let mut packet = Vec::new();
         header.encode(&mut packet);

@@ -79,7 +79,7 @@ fn micros(seconds: f64) -> i64 {
 }
 
 impl Moment {
-    /// Whether only an index can tell when that is.
+    /// Whether only an index has the time of it.
     #[must_use]
     pub fn needs_summary(&self) -> bool {
         match self {

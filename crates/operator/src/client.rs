@@ -138,7 +138,7 @@ pub struct Client {
     refusal: Option<(Refusal, i64)>,
 }
 
-/// What tells stops of a gate apart: two may be latched in the same microsecond.
+/// What identifies a stop of a gate: two may be latched in the same microsecond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stop {
     /// By the vehicle's clock.
@@ -446,7 +446,7 @@ impl Client {
     }
 
     /// What is due by now. `setpoint` has a value for each axis of the rules while a person or script holds a control;
-    /// `away` says why no person can be at the controls, empty if one can.
+    /// `away` is the reason why no person can be at the controls, empty if one can.
     pub fn tick(&mut self, setpoint: Option<&[f64]>, away: &str, now: Now) -> Vec<Outgoing> {
         self.settle_holder();
         self.expire(now);

@@ -58,7 +58,7 @@ pub const ALARMS: Answer = Answer {
 pub enum Effect {
     /// Stops the vehicle: accepted from any station, however old, and never held back on the way.
     Stop,
-    /// Says who may command, or ends a stop. Moves nothing.
+    /// Changes who may command, or ends a stop. Moves nothing.
     Authority,
     /// Gives the vehicle a task.
     Task,
@@ -101,7 +101,7 @@ pub struct MessageType {
 /// What is common to all commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
-    /// The station that it says it is from.
+    /// The station that it names as its sender.
     pub station: &'a str,
     /// Which of the commands that share the type, where several do.
     pub ask: Option<i8>,

@@ -153,7 +153,7 @@ mod tests {
     use bowline_wire::Message as _;
 
     #[test]
-    fn whoever_hears_of_a_deed_finds_it_in_the_log() {
+    fn published_action_is_in_the_log_already() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.mcap");
         let bus = Bus::open("memq://").unwrap();

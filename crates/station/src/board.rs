@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_channel_and_a_new_type_are_told() {
+    fn new_channel_and_new_type_are_announced() {
         let mut board = Board::default();
         let pose = Channel::from("pose");
         let id = ChannelId(0);

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_takes_all_the_places_and_whoever_leaves_makes_room() {
+    fn one_host_cannot_take_all_places_and_leaving_frees_one() {
         let crowd = Crowd::new(10);
         let greedy: Vec<_> = (0..20).filter_map(|_| crowd.enter("greedy", 4)).collect();
         assert_eq!(greedy.len(), 4);

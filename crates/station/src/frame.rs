@@ -224,7 +224,7 @@ pub(crate) fn reset(utime: i64, why: &str) -> Bytes {
 fn with_json(kind: u8, head: &[u8], value: &impl Serialize) -> Bytes {
     let mut frame = vec![kind];
     frame.extend_from_slice(head);
-    serde_json::to_writer(&mut frame, value).expect("what a station says has string keys only");
+    serde_json::to_writer(&mut frame, value).expect("a station's messages have string keys only");
     frame.into()
 }
 
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_says_what_was_expected() {
+    fn invalid_frame_error_has_what_was_expected() {
         let cases: [(&[u8], &str); 9] = [
             (b"", "expected a kind of frame, found nothing"),
             (b"\x01{}", "expected 0x11, 0x12, 0x13 or 0x17, found 0x01"),

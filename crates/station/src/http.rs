@@ -116,7 +116,7 @@ async fn guard(State(context): State<Arc<Context>>, request: Request, next: Next
 
 /// Why a token is not taken. The client does not learn which of these it is.
 const NO_LONGER: &str =
-    "a token that was ended, has expired, was given to another host or to nobody";
+    "a token that was ended, has expired, was given to another host or never given";
 
 fn audit(context: &Context, action: &str, subject: &str, detail: &str) -> Audit {
     Audit {
@@ -232,7 +232,7 @@ async fn login(
     request: Request,
 ) -> Response {
     let Access::LogIn { people, .. } = &context.access else {
-        return refuse(StatusCode::NOT_FOUND, "nobody has to log in here");
+        return refuse(StatusCode::NOT_FOUND, "no log-in is required here");
     };
     let body = match timeout(ASK_WITHIN, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,

@@ -55,7 +55,7 @@ enum About {
 pub(crate) enum AskError {
     #[error("too many types are asked for at once")]
     Busy,
-    #[error("nobody listens to the bus any more")]
+    #[error("the bus has no reader any more")]
     Gone,
 }
 
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sets_the_date_makes_no_message_older_than_the_queue() {
+    fn setting_the_date_makes_no_message_older_than_the_queue() {
         let bus = Bus::open("memq://").unwrap();
         let clock = clock::Live::new();
         let mut ear = ear(&bus, clock);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn browsers_find_it_by_what_people_are_told() {
+    fn printed_addresses_are_accepted_as_hosts() {
         let given = ["bridge.local".to_owned(), "bridge:9443".to_owned()];
         for (address, given, expected) in [
             ("127.0.0.1:8080", &given[..0], "127.0.0.1:8080"),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_usual_port_browsers_say_none() {
+    fn default_port_is_left_out_of_hosts() {
         for (address, is_tls, is_usual) in [
             ("127.0.0.1:80", false, true),
             ("127.0.0.1:443", true, true),

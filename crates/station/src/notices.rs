@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_told_at_once_and_the_others_as_one_line() {
+    fn first_notice_is_immediate_and_others_are_one_line() {
         let mut notices = Notices::default();
         let host = IpAddr::from([10, 0, 0, 1]);
         assert!(notices.hear(START, host, audit("login")).is_some());

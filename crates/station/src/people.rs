@@ -136,7 +136,7 @@ impl People {
         }
         Ok(Self {
             users,
-            nobody: hash_password("nobody has this password"),
+            nobody: hash_password("no user has this password"),
         })
     }
 
@@ -227,12 +227,12 @@ mod tests {
         ] {
             assert_eq!(people.check(name, password), None);
         }
-        assert_eq!(people.check("bob", "nobody has this password"), None);
+        assert_eq!(people.check("bob", "no user has this password"), None);
         assert_eq!(people.check("anna", &"x".repeat(MAX_PASSWORD + 1)), None);
     }
 
     #[test]
-    fn files_of_people_with_mistakes_say_which() {
+    fn users_file_errors_are_reported() {
         for (text, expected) in [
             ("", "expected at least one [user.NAME], found none"),
             (

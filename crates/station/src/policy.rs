@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn anybody_may_stop_and_a_viewer_nothing_else() {
+    fn any_user_may_stop_and_a_viewer_nothing_else() {
         for role in [Role::Viewer, Role::Operator, Role::Supervisor] {
             let word = stop(STATION, StopCommand::STOP);
             for (channel, is_heard) in [("operator.stop", true), ("unheard/operator.stop", false)] {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_operators_to_say_is_refused_with_the_reason() {
+    fn messages_beyond_an_operators_role_are_refused_with_the_reason() {
         let cases: [(&str, Vec<u8>, &str); 10] = [
             (
                 "gate.state",
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn only_services_of_simulations_are_for_pages_whoever_asks() {
+    fn only_services_of_simulations_are_open_to_pages() {
         let act = serde_json::json!({ "action": SimControl::PAUSE });
         let look = serde_json::json!({ "action": SimControl::STATE });
         let judge = |role, name, type_name, request| {

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_player_that_cannot_go_on_says_why() {
+    fn player_that_cannot_continue_has_the_reason() {
         let (orders, ordered) = sync_channel(0);
         let player = Player::new(PlayerOptions::default());
         let view = View {

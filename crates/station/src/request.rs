@@ -73,7 +73,7 @@ pub(crate) async fn answer(context: &Context, request: Request) -> Answer {
             request,
         } => {
             let Source::Live(live) = &context.source else {
-                return Err("this is a replay: nobody answers".to_owned());
+                return Err("this is a replay: no service answers".to_owned());
             };
             let _permit = context.may_call()?;
             call(live, &name, &type_name, &request).await
@@ -96,7 +96,7 @@ pub(crate) async fn answer(context: &Context, request: Request) -> Answer {
 async fn call(live: &Live, name: &str, type_name: &str, request: &Value) -> Answer {
     let service = ServiceName::new(name).map_err(|error| error.to_string())?;
     let Some((types, id)) = live.type_named(type_name).await? else {
-        return Err(format!("nobody has described the type {type_name}"));
+        return Err(format!("the type {type_name} is not described"));
     };
     let value = types.from_json(id, request.to_string().as_bytes());
     let value = value.map_err(|error| error.to_string())?;
@@ -117,7 +117,7 @@ async fn call(live: &Live, name: &str, type_name: &str, request: &Value) -> Answ
     let front = reply.first_chunk().copied().unwrap_or_default();
     let fingerprint = Fingerprint(u64::from_be_bytes(front));
     let Some((types, id)) = live.type_of(fingerprint).await? else {
-        return Err("it was done, but nobody has described the type of the reply".to_owned());
+        return Err("it was done, but the type of the reply is not described".to_owned());
     };
     let value = types
         .decode_as(id, &reply)

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_logs_in_too_often_logs_out_only_themselves() {
+    fn too_many_log_ins_of_a_user_end_only_their_own() {
         let mut sessions = Sessions::new(HOUR);
         let eve = Person {
             name: "eve".to_owned(),

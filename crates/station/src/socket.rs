@@ -298,7 +298,7 @@ impl Visit {
             return self.refuse(
                 channel,
                 message,
-                "this is a replay: nobody can be commanded",
+                "this is a replay: no vehicle can be commanded",
             );
         };
         let type_on = |name: &str| self.context.feed.type_on(name);

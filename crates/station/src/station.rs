@@ -579,7 +579,7 @@ impl Context {
         BTreeMap::from([
             ("pages", feed.n_pages as u64),
             ("pages ever", feed.n_pages_ever),
-            ("messages heard", feed.board.heard),
+            ("messages received", feed.board.heard),
             ("frames sent", feed.outbox.frames),
             ("bytes sent", feed.outbox.bytes),
             ("messages skipped for slow pages", feed.outbox.skipped),
@@ -592,7 +592,7 @@ impl Context {
             ("commands published", load(published)),
             ("commands not taken by the bus", load(unpublished)),
             ("commands refused", load(refused_messages)),
-            ("stops said again too often", load(repeated_stops)),
+            ("stops repeated too often", load(repeated_stops)),
             ("requests refused", load(refused_requests)),
             ("pages sent away", load(sent_away)),
             ("connections turned away", load(turned_away)),

@@ -21,7 +21,7 @@ use serde_json::json;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[test]
-fn a_slow_reader_costs_bounded_memory_and_keeps_nobody() {
+fn slow_reader_costs_bounded_memory_and_delays_no_other() {
     let _turn = alone();
     let (bus, station) = open_station();
     let mut slow = Page::open(station.address());
@@ -75,7 +75,7 @@ fn many_slow_readers_of_many_channels_cost_bounded_memory() {
             }
         }
     }
-    quick.wait_for_count("messages heard", 40 * CHANNELS as u64);
+    quick.wait_for_count("messages received", 40 * CHANNELS as u64);
     // Each of them was offered all of it, and read none.
     quick.wait_for_count("messages skipped for slow pages", 30 * CHANNELS as u64);
     let grown = resident_bytes().saturating_sub(before);

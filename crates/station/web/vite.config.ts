@@ -1,7 +1,7 @@
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-/** The small first script asks for the large one; the browser is told of that before it has read the first. */
+/** The small first script asks for the large one; the browser learns of that before it has read the first. */
 const preloadMain: Plugin = {
     name: "preload-main",
     transformIndexHtml: {

@@ -241,7 +241,7 @@ impl TypeSet {
             (None, None) => Items::Values(values),
         };
         let dims: Vec<usize> = lines.iter().map(Line::size).collect();
-        Ok(Array::new(&dims, items).expect("as many items were read as the dimensions say"))
+        Ok(Array::new(&dims, items).expect("as many items were read as the dimensions require"))
     }
 
     fn struct_of(&self, ty: Type) -> Option<&Struct> {

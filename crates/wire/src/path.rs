@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_path_is_an_error_that_says_where() {
+    fn malformed_path_is_an_error_with_its_offset() {
         for (text, at) in [
             ("a..b", 2),
             ("a[", 1),

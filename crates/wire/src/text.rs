@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_what_the_standard_library_says() {
+    fn text_validity_equals_the_standard_librarys() {
         for text in [
             "",
             "a",

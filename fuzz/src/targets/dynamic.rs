@@ -66,7 +66,7 @@ pub(crate) fn run(bytes: &[u8]) {
     assert_eq!(
         types
             .encode(root, &read)
-            .expect("what JSON says can be encoded")
+            .expect("what JSON holds can be encoded")
             .len(),
         once.len()
     );

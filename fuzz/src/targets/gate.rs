@@ -191,7 +191,7 @@ pub(crate) fn run(data: &[u8]) {
         match report.state {
             Report::STOPPED | Report::IDLE => assert!(!is_moving, "{report:?}"),
             Report::OPERATED => {
-                assert_ne!(report.session, 0, "operated by nobody");
+                assert_ne!(report.session, 0, "operated by no station");
                 if report.level == Report::DIRECT && is_moving {
                     assert!(
                         direct.is_some_and(|at| now.since(at) <= ttl),

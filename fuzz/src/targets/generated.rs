@@ -43,7 +43,7 @@ pub(crate) fn run(bytes: &[u8]) {
             let again = SCHEMA
                 .encode(*id, value)
                 .expect("what was decoded can be encoded");
-            assert_eq!(*recoded, again, "a message says the same when said again");
+            assert_eq!(*recoded, again, "a message is the same when encoded again");
             // A boolean is any byte but 0, and encoded again as 1; all else is encoded as it was.
             if has_boolean(*id) {
                 let is_alike =

@@ -50,7 +50,7 @@ pub(crate) fn run(bytes: &[u8]) {
     assert_eq!(
         slowly,
         bytes[..slowly.len()],
-        "frames say the same when said again"
+        "frames are the same when encoded again"
     );
     let mut rest = bytes;
     let mut said = Vec::new();

@@ -162,7 +162,7 @@ test("one person commands one vehicle", (t) =>
 
         await world.step(t, "handing over frees the lease", async () => {
             await press(page, "Hand over");
-            await says(seen(page).lease, "nobody holds the lease");
+            await says(seen(page).lease, "the lease is free");
             await take(page);
         });
 

@@ -50,7 +50,7 @@ test("the harbour's demonstration", (t) =>
     World.run(async (world) => {
         const { page, child } = await demo(world);
 
-        await world.step(t, "surveys by itself on a page that says it is simulated", async () => {
+        await world.step(t, "surveys by itself on a page that marks it as simulated", async () => {
             await says(page.locator(".source"), "Simulated");
             await says(seen(page).state, "Autonomous");
             await says(seen(page).level, "Level 4 · Objective");
@@ -73,7 +73,7 @@ test("the harbour's demonstration", (t) =>
             await page.locator(".last-frame tr", { hasText: "gps.fix" }).first().waitFor();
         });
 
-        await world.step(t, "stands still, steps by a second, and goes on when it is told to", async () => {
+        await world.step(t, "stands still, steps by a second, and goes on when it is resumed", async () => {
             const state = page.locator(".simulation .headline");
             // Whole seconds are counted from the tenth on.
             await until(page, () =>
@@ -93,7 +93,7 @@ test("the harbour's demonstration", (t) =>
         await world.step(t, "breaks and mends what is chosen, which is seen, and is in the running log", async () => {
             const sonar = (freshness) =>
                 until(page, (it) => document.querySelector("[data-panel=waterfall]")?.dataset.fresh === it, freshness);
-            await page.getByLabel("Fault", { exact: true }).selectOption({ label: "sensor says nothing" });
+            await page.getByLabel("Fault", { exact: true }).selectOption({ label: "sensor is silent" });
             await press(page, "Break it");
             await page.locator(".simulation .faults li").first().waitFor();
             await turnTo(page, "Sensors");
@@ -158,7 +158,7 @@ test("the ground vehicle's demonstration", (t) =>
             await page.keyboard.up("KeyW");
             await press(page, "Hands off");
             await press(page, "Hand over");
-            await says(seen(page).lease, "nobody holds the lease");
+            await says(seen(page).lease, "the lease is free");
         });
     }));
 

@@ -17,7 +17,7 @@ test("two vehicles at one station", (t) =>
         const vehicles = page.getByRole("group", { name: "Vehicle" });
         const choose = (name) => vehicles.getByRole("button", { name: new RegExp(`^${name}`) }).click();
 
-        await world.step(t, "are told apart: one that comes later does not take the place of the first", async () => {
+        await world.step(t, "are distinguished: one that comes later does not take the place of the first", async () => {
             const commanded = new Set();
             const bus = await world.bus(ashore, ".*operator\\..*");
             bus.listen((channel) => commanded.add(channel));
@@ -33,7 +33,7 @@ test("two vehicles at one station", (t) =>
             await vehicles.getByRole("button", { name: /^tern/, pressed: true }).waitFor();
             await until(
                 page,
-                () => !document.querySelector(".vehicles [data-prefix='heron.']").textContent.includes("not heard"),
+                () => !document.querySelector(".vehicles [data-prefix='heron.']").textContent.includes("no messages"),
             );
             assert.deepEqual([...commanded].sort(), [
                 "tern.operator.lease",
@@ -43,7 +43,7 @@ test("two vehicles at one station", (t) =>
             await press(page, "Clear the stop");
             await says(seen(page).state, "Idle");
             await press(page, "Hand over");
-            await says(seen(page).lease, "nobody holds the lease");
+            await says(seen(page).lease, "the lease is free");
             bus.close();
         });
 
@@ -132,10 +132,10 @@ test("two vehicles at one station", (t) =>
             await until(page, () => document.querySelectorAll("[data-panel=spectrum]").length === 1);
         });
 
-        await world.step(t, "raise an alarm when one that nobody looks at falls silent", async () => {
+        await world.step(t, "raise an alarm when one out of view falls silent", async () => {
             await choose("heron");
             tern.isCut = true;
-            const alarm = page.locator(".alarms li", { hasText: "tern" }).filter({ hasText: "is not heard any more" });
+            const alarm = page.locator(".alarms li", { hasText: "tern" }).filter({ hasText: "sends no messages any more" });
             await alarm.waitFor();
             await portray(page, "alarm", { shows: alarm });
             await says(vehicles.getByRole("button", { name: /^tern/ }), /not heard/);

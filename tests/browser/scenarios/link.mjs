@@ -30,7 +30,7 @@ test("a vehicle behind a thin link", (t) =>
             await moves;
         });
 
-        await world.step(t, "tells how good each path is: round trip, capacity and loss", async () => {
+        await world.step(t, "shows how good each path is: round trip, capacity and loss", async () => {
             const ends = page.locator(".link .headline");
             await says(ends, /^bridge to harbour/);
             await says(ends, /^harbour to bridge/);
@@ -40,14 +40,14 @@ test("a vehicle behind a thin link", (t) =>
             await says(path, /\d+ ms · [1-9]\d* kbit\/s · \d+\.\d % lost/);
         });
 
-        await world.step(t, "tells what it had no room for, by stream", async () => {
+        await world.step(t, "shows what it had no room for, by stream", async () => {
             const streams = page.locator(".link .paths li", { hasText: /dropped/ });
             await streams.first().waitFor();
             const [first] = await streams.allTextContents();
             assert.match(first, /^\S+: [1-9]\d* dropped/);
         });
 
-        await world.step(t, "says so when the path is gone", async () => {
+        await world.step(t, "shows when the path is gone", async () => {
             ashoreEnd.child.kill("SIGSTOP");
             await says(page.locator(".link .headline"), /^bridge to harbour \(stale\)/);
             await says(seen(page).state, /^Was /);

@@ -68,7 +68,7 @@ test("the page, with a vehicle under way", (t) =>
                 if (await handOver.isVisible()) {
                     await handOver.click();
                 }
-                await says(seen(captain).lease, "nobody holds the lease");
+                await says(seen(captain).lease, "the lease is free");
                 const page = await world.page(station.url);
                 await hasPanels(page, "Operate");
                 const { controls, visits } = await visitAll(page);

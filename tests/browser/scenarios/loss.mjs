@@ -33,18 +33,18 @@ async function steered(world) {
 
 const nowMs = () => performance.timeOrigin + performance.now();
 
-test("a link that is cut while somebody steers", (t) =>
+test("a link that is cut during direct control", (t) =>
     World.run(async (world) => {
         const { link, page, thrust, staysZero } = await steered(world);
 
-        await world.step(t, "leaves the vehicle without thrust, and the page says that it is not heard", async () => {
+        await world.step(t, "leaves the vehicle without thrust, and the page shows that no messages arrive", async () => {
             const [cutMs, zero] = [nowMs(), thrust(isZero)];
             link.isCut = true;
             t.diagnostic(`from the cut to zero thrust: ${((await zero).atMs - cutMs).toFixed(0)} ms`);
             await says(seen(page).state, /^Was /);
             await says(seen(page).teleop, "Hands off");
             await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
-            await page.locator(".alarms li", { hasText: "is not heard any more" }).waitFor();
+            await page.locator(".alarms li", { hasText: "sends no messages any more" }).waitFor();
         });
 
         await world.step(t, "takes up nothing by itself when it is back", async () => {
@@ -56,7 +56,7 @@ test("a link that is cut while somebody steers", (t) =>
         });
     }));
 
-test("a tab that freezes while somebody steers", (t) =>
+test("a tab that freezes during direct control", (t) =>
     World.run(async (world) => {
         const { page, thrust, staysZero } = await steered(world);
         const tab = await page.context().newCDPSession(page);
@@ -73,7 +73,7 @@ test("a tab that freezes while somebody steers", (t) =>
             await staysZero();
         });
 
-        await world.step(t, "drives on with nothing when it thaws, and says why", async () => {
+        await world.step(t, "drives on with nothing when it thaws, and shows why", async () => {
             await tab.send("Debugger.resume");
             await tab.send("Debugger.disable");
             await says(seen(page).teleop, "Hands off");
@@ -83,7 +83,7 @@ test("a tab that freezes while somebody steers", (t) =>
         });
     }));
 
-test("a page that somebody looks away from while they steer", (t) =>
+test("a page that loses its focus during direct control", (t) =>
     World.run(async (world) => {
         const { page, thrust, staysZero } = await steered(world);
 
@@ -97,7 +97,7 @@ test("a page that somebody looks away from while they steer", (t) =>
             await page.keyboard.up("KeyW");
         });
 
-        await world.step(t, "is out of direct control when it is out of sight, and says so", async () => {
+        await world.step(t, "is out of direct control when it is out of sight, and shows so", async () => {
             if ((await seen(page).teleop.textContent()) !== "Hands off") {
                 await press(page, "Hands off");
             }
@@ -130,7 +130,7 @@ test("a station that is restarted", (t) =>
         const { host } = new URL(station.url);
         let again;
 
-        await world.step(t, "leaves the vehicle without thrust, and the page says that it is cut off", async () => {
+        await world.step(t, "leaves the vehicle without thrust, and the page shows that it is cut off", async () => {
             const zero = thrust(isZero);
             const free = gates.next((_, bytes) => (gateOf(bytes).holder === "" ? true : undefined));
             await station.end("SIGKILL");
@@ -141,7 +141,7 @@ test("a station that is restarted", (t) =>
             await free;
         });
 
-        await world.step(t, "cannot be told to stop the vehicle meanwhile, and the page says so", async () => {
+        await world.step(t, "cannot stop the vehicle meanwhile, and the page shows so", async () => {
             await seen(page).stop.click();
             await says(seen(page).stop.locator("strong"), "NOT SENT");
             await portray(page, "cut-off", { shows: seen(page).cutOff });
@@ -155,7 +155,7 @@ test("a station that is restarted", (t) =>
                 await seen(page).cutOff.waitFor({ state: "hidden" });
                 await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
                 await says(seen(page).stop.locator("strong"), "STOPPED");
-                await says(seen(page).lease, "nobody holds the lease");
+                await says(seen(page).lease, "the lease is free");
                 await takeAndClear(page);
                 world.expectComplaints(/WebSocket|ERR_CONNECTION_REFUSED|ERR_/);
             },
@@ -170,7 +170,7 @@ test("a station that is restarted", (t) =>
             await says(seen(page).teleop, "Hands off");
         });
 
-        await world.step(t, "is heard again by itself when it thaws, and drives on with nothing", async () => {
+        await world.step(t, "is received again by itself when it thaws, and drives on with nothing", async () => {
             again.child.kill("SIGCONT");
             await seen(page).cutOff.waitFor({ state: "hidden" });
             await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");

@@ -73,7 +73,7 @@ test("a station with panels of its own", (t) =>
             assert.equal(await page.locator(".map .map-note", { hasText: "The layer Water" }).count(), 0);
         });
 
-        await world.step(t, "draws the layer of the example, and says which one failed", async () => {
+        await world.step(t, "draws the layer of the example, and shows which one failed", async () => {
             await page.locator(".map-note", { hasText: "The layer Broken failed" }).waitFor();
             // In the colour of enough water, or of too little.
             await until(page, () =>

@@ -44,7 +44,7 @@ test("several people share one vehicle", (t) =>
             await says(seen(anna).lease, /^bridge\/bert/);
         });
 
-        await world.step(t, "without consent: the holder keeps it, and the other is told", async () => {
+        await world.step(t, "without consent: the holder keeps it, and the other is notified", async () => {
             await press(anna, "Ask for control");
             const asked = bert.getByRole("alertdialog");
             await asked.getByRole("button", { name: "Keep it" }).click();
@@ -53,7 +53,7 @@ test("several people share one vehicle", (t) =>
             await says(seen(bert).lease, "the lease is yours");
         });
 
-        await world.step(t, "whoever is asked cannot overlook it, on any screen", async () => {
+        await world.step(t, "the asked station cannot overlook it, on any screen", async () => {
             await press(anna, "Ask for control");
             await portray(bert, "asked", { shows: bert.getByRole("alertdialog") });
             await bert.getByRole("alertdialog").getByRole("button", { name: "Keep it" }).click();
@@ -84,7 +84,7 @@ test("several people share one vehicle", (t) =>
             assert.deepEqual([...new Set(hers)], ["operator.stop"]);
         });
 
-        await world.step(t, "a wrong password is refused in words, and lets nobody in", async () => {
+        await world.step(t, "a wrong password is refused in words, and admits no user", async () => {
             const page = await world.page(station.url);
             await page.getByLabel("Name").fill("anna");
             await page.getByLabel("Password").fill("guess");

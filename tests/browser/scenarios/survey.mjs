@@ -76,7 +76,7 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
 
         await world.step(
             t,
-            "the recorded log is shown in the same displays, and says that it is a replay",
+            "the recorded log is shown in the same displays, and marked as a replay",
             async () => {
                 await recorder.end("SIGINT");
                 const player = await world.station(["--log", log, "--chart", "worlds/harbour.geojson"]);

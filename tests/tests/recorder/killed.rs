@@ -25,7 +25,7 @@ const FORMATS: [&str; 4] = ["0.log", "1.log", "2.mcap", "3.mcap"];
 struct Victim {
     path: PathBuf,
     killed_at: i64,
-    /// How long it was ready to run, and had no processor: nobody can save what comes meanwhile.
+    /// How long it was ready to run, and had no processor: what comes meanwhile cannot be saved.
     starved_us: i64,
 }
 
@@ -66,7 +66,7 @@ fn round(place: &Namespace, folder: &Folder, round: usize, random: &mut Random) 
     victims.collect()
 }
 
-/// Says how many events had to be there.
+/// Returns how many events had to be there.
 fn check(victim: &Victim, witnessed: &[OwnedEvent]) -> usize {
     let (events, damages) = read(&victim.path);
     let context = format!("{}: {damages:?}", victim.path.display());

@@ -26,7 +26,7 @@ fn await_status(process: &Process, is_so: impl Fn(&Value) -> bool) -> Value {
     panic!("expected another status, found none in a minute");
 }
 
-/// Mounts 4 MiB of memory, records into that until told to end, and saves the log.
+/// Mounts 4 MiB of memory, records into that until stopped, and saves the log.
 const RECORD_INTO_LITTLE: &str = r#"
 mount -t tmpfs -o size=4m tmpfs "$1" && head -c 3000000 /dev/zero > "$1/filler" || exit 3
 shift
@@ -95,7 +95,10 @@ fn a_disk_that_fills_up_is_an_alarm_and_recording_goes_on_when_there_is_room() {
         let gaps = events
             .iter()
             .filter(|event| event.channel == BOOKMARK_CHANNEL);
-        assert!(gaps.count() >= 1, "the log says that something is missing");
+        assert!(
+            gaps.count() >= 1,
+            "the log reports that something is missing"
+        );
         events.retain(|event| event.channel == "flood");
         assert!(count(&last, "queue") > 0, "{last}");
         let accounted = events.len() as u64 + count(&last, "queue") + count(&last, "unwritten");

@@ -190,7 +190,7 @@ fn publish(instance: &Instance, channel: &CStr, payload: &[u8]) -> c_int {
 
 fn complain_once(instance: &Instance, what: impl std::fmt::Display) {
     if instance.should_complain() {
-        complain(format_args!("lcm_publish: {what} (said once)"));
+        complain(format_args!("lcm_publish: {what} (reported once)"));
     }
 }
 

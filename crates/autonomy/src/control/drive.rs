@@ -228,7 +228,7 @@ impl Build for DriveComponent {
                 timeout,
                 "command",
             ),
-            setpoint: ports.output("setpoint", "What the actuators are told."),
+            setpoint: ports.output("setpoint", "The commands of the actuators."),
             parameters,
             drive,
         })

@@ -35,7 +35,7 @@ bowline_component::parameters! {
         drift_s: f64 = 8.0, within 1.0..=600.0;
         /// How old a pose or guidance may be.
         timeout: Duration = Duration::from_millis(500), within Duration::from_millis(50)..=Duration::from_secs(5);
-        /// How often it says what it wishes, times a second.
+        /// How often it publishes its set-point, times a second.
         rate_hz: f64 = 10.0, within 2.0..=100.0;
     }
 }
@@ -130,10 +130,10 @@ impl VesselController {
     fn state<'a>(&self, step: &Step<'a>) -> Result<(State, &'a Guidance), String> {
         let pose = step
             .fresh(self.pose)
-            .ok_or("nobody knows where the vessel is")?;
+            .ok_or("the pose of the vessel is unknown")?;
         let guidance = step
             .fresh(self.guidance)
-            .ok_or("nobody says where to go")?
+            .ok_or("there is no guidance")?
             .message();
         let map_from_vehicle = self
             .whereabouts

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Longer names are refused: they are kept, and shown to people.
 pub(super) const MAX_STATION: usize = 64;
-/// More of what somebody gives as the reason for a stop is cut off.
+/// A longer reason for a stop is cut off.
 const MAX_TEXT: usize = 200;
 
 impl<A: Actuation> Gate<A> {
@@ -52,9 +52,9 @@ impl<A: Actuation> Gate<A> {
             Wanted::Hold | Wanted::Resume | Wanted::Go(_) => self.rules.task_ttl,
         };
         let issued = self.admit(command, by, ttl)?;
-        // Whoever steers by hand after this shows neutral input first.
+        // Direct control after this needs neutral input first.
         self.is_armed = false;
-        // Holding, and a heading and speed that are kept, mean the same however often they are said.
+        // Holding, and a heading and speed that are kept, mean the same however often they are sent.
         let is_lasting = matches!(wanted, Wanted::Hold | Wanted::Go(Level::Setpoint));
         if !is_lasting && self.ledger.is_last_task(by, task.id) {
             return self.confirm(message);
@@ -76,13 +76,13 @@ impl<A: Actuation> Gate<A> {
         if is_same_setpoint {
             self.control = control;
         } else {
-            self.enter(control, format!("{:?} says so", by.station));
+            self.enter(control, format!("{:?} requests it", by.station));
         }
         self.passed_on = Some((by.clone(), task.id));
         Ok(())
     }
 
-    /// A task that was taken before is not given to the helm twice: whoever did not hear that it was taken says it again.
+    /// A task that was taken before is not given to the helm twice: a station that did not receive the acceptance repeats it.
     fn confirm(&mut self, command: &TaskCommand) -> Result<(), Refusal> {
         let TaskCommand { by, task, .. } = command;
         let is_last = |(last_by, last_id): &(Authority, i64)| {
@@ -91,7 +91,7 @@ impl<A: Actuation> Gate<A> {
         };
         if !self.passed_on.as_ref().is_some_and(is_last) {
             return Err(Reason::Repeated.because(format!(
-                "expected a task that has not been given yet, found number {} again, and the vehicle has been told \
+                "expected a task that has not been given yet, found number {} again, and the vehicle has been given \
                  something else since",
                 task.id
             )));
@@ -101,7 +101,7 @@ impl<A: Actuation> Gate<A> {
         Ok(())
     }
 
-    /// Whoever was held on the way back goes on with that; on the way back itself it is the mission that goes on.
+    /// A vehicle that held on its way back continues that; on the way back itself the mission continues.
     fn resume(&mut self) -> Level {
         let is_on_its_way = match &self.control {
             Control::Autonomous(_) => true,
@@ -125,7 +125,7 @@ impl<A: Actuation> Gate<A> {
     /// and it is still that mission.
     fn retask(&mut self, task: &Task, level: Level) -> Level {
         if (task.kind, task.placing) == (Task::RETURN, Task::NEXT) {
-            // It stays where it came from until somebody says otherwise, and so the mission is not what it does.
+            // It stays where it came from until the next command, and so the mission is not what it does.
             self.is_returning = true;
             return level;
         }
@@ -166,7 +166,7 @@ impl<A: Actuation> Gate<A> {
         };
         if issued.nth < stop.n_issued {
             return Err(Reason::Unseen.because(format!(
-                "expected a station that knows of the last stop, by {:?}, found one that said this before it heard of it",
+                "expected a station that knows of the last stop, by {:?}, found one that sent this before it received it",
                 stop.by
             )));
         }
@@ -176,7 +176,10 @@ impl<A: Actuation> Gate<A> {
         self.excuse_fence(by)?;
         self.n_issued_before = self.mint.n_issued();
         self.is_armed = false;
-        let why = format!("{:?} has cleared the stop; nobody commands yet", by.station);
+        let why = format!(
+            "{:?} has cleared the stop; no station commands yet",
+            by.station
+        );
         self.enter(Control::Idle, why);
         Ok(())
     }
@@ -195,7 +198,7 @@ impl<A: Actuation> Gate<A> {
                 fence.excuse(found, &by.station);
                 Ok(())
             }
-            // It begins when somebody commands, if there is still no place by then.
+            // It begins with the next command, if there is still no place by then.
             Some(Breach::Unplaced) => Ok(()),
             Some(found) => {
                 self.stop_at_fence(found);
@@ -366,7 +369,7 @@ impl<A: Actuation> Gate<A> {
 
 fn at_fence(breach: Breach) -> Refusal {
     Reason::Local.because(format!(
-        "expected the fence to be kept, found that {}; whoever clears that may move the vehicle all the same",
+        "expected the fence to be kept, found that {}; a station that clears it may move the vehicle all the same",
         breach.why()
     ))
 }

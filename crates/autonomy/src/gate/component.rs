@@ -34,7 +34,7 @@ bowline_component::parameters! {
         ttl: Duration = Duration::from_millis(250), within Duration::from_millis(100)..=Duration::from_secs(1);
         /// How old tasks, clearings and requests for the lease may be when they arrive.
         task_ttl: Duration = Duration::from_secs(2), within Duration::from_millis(100)..=Duration::from_secs(10);
-        /// For how long heading and speed are kept without being said anew.
+        /// For how long heading and speed are kept without being sent anew.
         setpoint_ttl: Duration = Duration::from_millis(1_500), within Duration::from_millis(200)..=Duration::from_secs(10);
         /// How old a wish of the controller may get.
         wish_ttl: Duration = Duration::from_millis(300), within Duration::from_millis(50)..=Duration::from_secs(1);
@@ -62,11 +62,11 @@ bowline_component::parameters! {
         /// For how long the fence trusts a pose.
         place_ttl: Duration = Duration::from_secs(2), within Duration::from_millis(100)..=Duration::from_secs(60);
         /// How uncertain a pose may be for the fence, metres: its standard deviation along the worst direction on the
-        /// ground. What is less certain, or does not say how certain it is, says nothing of where the vehicle is.
+        /// ground. A less certain pose, or one without a deviation, is not used as a place.
         place_sd_m: f64 = 5.0, within 0.01..=1e6;
         /// Without a beat of the local stop for so long the vehicle is stopped; 0s: there is no local stop.
         beat_within: Duration = Duration::ZERO, within Duration::ZERO..=Duration::from_secs(10);
-        /// How often it issues a token, and tells the actuators at least, times a second.
+        /// How often it issues a token, and commands the actuators at least, times a second.
         rate_hz: f64 = 20.0, within 20.0..=200.0;
     }
 }
@@ -139,12 +139,12 @@ fn ranks(texts: &[String]) -> Result<BTreeMap<String, i32>, BuildError> {
     ranks.collect()
 }
 
-/// How often a gate says how it is when nothing changes.
+/// How often a gate publishes its state when nothing changes.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
 /// How often a gate publishes its rules: a client that has just started waits no longer for them.
 const RULES_EVERY: Duration = Duration::from_millis(500);
 
-/// [`Gate`] as a component. The only one that writes what actuators are told.
+/// [`Gate`] as a component. The only writer of the actuators' commands.
 #[derive(Debug)]
 pub struct GateComponent<A: Actuation> {
     parameters: GateParameters,
@@ -169,7 +169,7 @@ pub struct GateComponent<A: Actuation> {
     demands: Output<msgs::GateRules>,
 }
 
-/// What was said last.
+/// What was published last.
 #[derive(Debug)]
 struct Said<A> {
     command: Option<A>,
@@ -183,11 +183,11 @@ impl<A: Actuation> Build for GateComponent<A> {
 
     fn build(parameters: GateParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let rules = parameters.rules::<A>()?;
-        // What is wrong with the rules is said now, not when the vehicle is about to move.
+        // Errors in the rules are reported now, not when the vehicle is about to move.
         Gate::<A>::new(rules.clone(), Time::ZERO)?;
         let word = A::WORD;
         let any = Expect::ever().optional();
-        // People at stations, command lines and scripts alike: who says it is in the message, and who may is decided here.
+        // People at stations, command lines and scripts alike: the sender is in the message, and its rights are decided here.
         let person = Expect::ever().from_anybody();
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
@@ -235,7 +235,7 @@ impl<A: Actuation> Build for GateComponent<A> {
             pose: ports.input_on("pose", "Where the vehicle is, for the fence.", any, "pose"),
             command: ports.output_on(
                 "command",
-                "What the actuators are told.",
+                "The commands of the actuators.",
                 &format!("{word}.command"),
             ),
             state: ports.output_on("state", "Who or what is in control.", "gate.state"),
@@ -308,7 +308,7 @@ impl<A: Actuation> GateComponent<A> {
         } else if let Some(beat) = step.arrived(self.beat) {
             gate.handle_received(now, beat.at(), Told::Beat)
         } else if let Some(pose) = step.arrived(self.pose) {
-            // A pose that says nothing is none, and the fence misses it in time.
+            // A pose without a place is none, and the fence misses it in time.
             self.place(&pose).map_or(Ok(()), |place_m| {
                 gate.handle_received(now, pose.at(), Told::Place(place_m))
             })
@@ -320,7 +320,7 @@ impl<A: Actuation> GateComponent<A> {
         }
     }
 
-    /// Where the vehicle is, as far as the pose is certain enough to say so.
+    /// Where the vehicle is, if the pose is certain enough.
     fn place(&self, pose: &PoseTransform) -> Option<[f64; 2]> {
         let is_certain = ground_sd_m(pose) <= self.rules.place_sd_m;
         let place = self.whereabouts.place(pose).ok().filter(|_| is_certain)?;
@@ -390,7 +390,7 @@ impl<A: Actuation> GateComponent<A> {
     }
 }
 
-/// The standard deviation of a position along the worst direction on the ground; not a number where it says none.
+/// The standard deviation of a position along the worst direction on the ground; not a number where it has none.
 fn ground_sd_m(pose: &PoseTransform) -> f64 {
     let [xx, xy, _, _, yy, ..] = pose.position_covariance;
     let larger = f64::midpoint(xx, yy) + ((xx - yy) / 2.0).hypot(xy);

@@ -121,9 +121,7 @@ impl Lease {
     /// The holder's decision, and no other's.
     pub(super) fn check(&self, by: &Authority) -> Result<(), Refusal> {
         let Some(holder) = &self.holder else {
-            return Err(
-                Reason::Lease.because("expected the holder of the lease, and nobody holds it")
-            );
+            return Err(Reason::Lease.because("expected the holder of the lease, and it is free"));
         };
         if !holder.is(by) {
             return Err(Reason::Lease.because(format!(
@@ -162,7 +160,7 @@ impl Lease {
         if let Some(asking) = &self.asking {
             if !asking.is(by) {
                 return Err(Reason::Asked.because(format!(
-                    "expected nobody to ask for the lease, and {:?} does",
+                    "expected no request for the lease, found one of {:?}",
                     asking.by.station
                 )));
             }
@@ -217,9 +215,9 @@ impl Lease {
     }
 
     fn asked(&mut self) -> Result<Asking, Refusal> {
-        self.asking.take().ok_or_else(|| {
-            Reason::Unasked.because("expected somebody to ask for the lease, found nobody")
-        })
+        self.asking
+            .take()
+            .ok_or_else(|| Reason::Unasked.because("expected a request for the lease, found none"))
     }
 
     fn grant(&mut self, now: Time, by: &Authority, rank: i32) {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn twenty_are_said_at_once_and_ten_a_second_after_that() {
+    fn twenty_refusals_are_sent_at_once_then_ten_a_second() {
         let (mut paces, bridge) = (Paces::default(), by("bridge", 7));
         let mut n_said = |at: Duration| n_said(&mut paces, START + at, &bridge, Reason::Stale);
         assert_eq!(n_said(Duration::ZERO), 20);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nobodys_flood_costs_another_a_word_and_the_first_for_each_reason_is_said() {
+    fn flood_of_one_station_costs_no_other_a_refusal() {
         let mut paces = Paces::default();
         let noise = by("noise", 1);
         assert_eq!(n_said(&mut paces, START, &noise, Reason::Stale), 20);

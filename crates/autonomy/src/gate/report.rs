@@ -1,4 +1,4 @@
-//! What a gate says of itself: who or what is in control, at which level, since when, until when, and why.
+//! The state of a gate: who or what is in control, at which level, since when, until when, and why.
 
 use super::{Actuation, Axis, Control, Fence, Gate, Level, Reason};
 use bowline_component::Time;

@@ -11,7 +11,7 @@ pub struct Rules {
     pub ttl: Duration,
     /// How old other commands may be when they arrive: thin links are slow.
     pub task_ttl: Duration,
-    /// For how long heading and speed are kept without being said anew.
+    /// For how long heading and speed are kept without being sent anew.
     pub setpoint_ttl: Duration,
     /// How old a wish of the controller may get.
     pub wish_ttl: Duration,

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_helm_is_told_by_the_gate_itself_leaves_the_mission_for_a_person_to_resume() {
+    fn tasks_of_the_gate_itself_leave_the_mission_to_resume() {
         let contingencies = Contingency::ALL.into_iter().filter_map(Contingency::task);
         let told: Vec<Task> = contingencies.chain([pause()]).collect();
         let names: Vec<(&str, i8)> = told.iter().map(|it| (it.name.as_str(), it.kind)).collect();

@@ -1,9 +1,9 @@
-//! Tokens: proof that a command is young, by the gate's own clock and nobody else's.
+//! Tokens: proof that a command is young, by the gate's own clock alone.
 //!
-//! The gate says a new token some twenty times a second; a command that brings it back was made after it was said. So the
+//! The gate publishes a new token some twenty times a second; a command that carries it was made after that. So the
 //! age of a command is bounded end to end, whatever lay between, without a look at the sender's clock.
 //!
-//! Tokens show freshness and are no secret: whoever hears the gate knows them. Who may speak is the link's and the
+//! Tokens show freshness and are no secret: every receiver of the gate knows them. Who may send is the link's and the
 //! station's business.
 
 use bowline_component::Time;
@@ -33,7 +33,7 @@ pub(super) struct Mint {
 pub(super) struct Issued {
     token: i64,
     pub(super) at: Time,
-    /// How many there were before it: tells what came first within one instant.
+    /// How many there were before it: the order within one instant.
     pub(super) nth: u64,
 }
 
@@ -56,7 +56,7 @@ impl Mint {
         }
         let mut token = scatter(self.next);
         if token == 0 {
-            // Whoever has heard nothing says 0.
+            // A station without a token sends 0.
             self.next = self.next.wrapping_add(1);
             token = scatter(self.next);
         }
@@ -84,7 +84,7 @@ impl Mint {
         }
     }
 
-    /// This token, if it was issued, and not so long ago that nobody asks any more.
+    /// This token, if it was issued, and not too long ago.
     pub(super) fn find(&self, token: i64) -> Option<Issued> {
         let mut newest_first = self.issued.iter().rev();
         newest_first.find(|it| it.token == token).copied()
@@ -122,7 +122,7 @@ mod tests {
         let second = tokens(START + Duration::from_secs(1_001), 20_000);
         let all: BTreeSet<i64> = first.iter().chain(&second).copied().collect();
         assert_eq!(all.len(), 40_000);
-        assert!(!all.contains(&0), "0 is what whoever heard nothing says");
+        assert!(!all.contains(&0), "0 is sent by a station without a token");
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_that_nobody_issues_is_skipped() {
+    fn token_number_zero_is_skipped() {
         let mut mint = Mint::new(Time::ZERO, REMEMBER);
         assert_eq!(scatter(0), 0, "the case that this is about");
         let tokens = [mint.issue(START), mint.issue(START)];

@@ -1,4 +1,4 @@
-//! What the vehicle itself says to a gate, what time does, and how states are entered.
+//! Inputs of the vehicle itself to a gate, the effects of time, and how states are entered.
 
 use super::control::{Control, Stop};
 use super::fence::Breach;
@@ -55,7 +55,7 @@ impl<A: Actuation> Gate<A> {
         }
     }
 
-    /// What is wrong with the fence, and excused by nobody.
+    /// What is wrong with the fence, and not excused.
     pub(super) fn unexcused(&mut self) -> Option<Breach> {
         let now = self.now;
         self.fence.as_mut()?.unexcused(now)
@@ -65,7 +65,7 @@ impl<A: Actuation> Gate<A> {
         self.latch(FENCE.to_owned(), breach.why().to_owned(), Some(breach));
     }
 
-    /// Nobody answers for what is wrong with the fence any more, but for this station if it did.
+    /// Ends the excuse for what is wrong with the fence, but for this station's.
     pub(super) fn end_excuse(&mut self, unless: Option<&str>) {
         if let Some(fence) = &mut self.fence {
             fence.end_excuse(unless);
@@ -105,7 +105,7 @@ impl<A: Actuation> Gate<A> {
         self.events.push(Event::Unheld { by, refusal });
     }
 
-    /// The lease ran out and nobody took it in time: what was chosen for that.
+    /// The lease ran out and was not taken in time: what was chosen for that.
     pub(super) fn do_without_operator(&mut self) {
         self.end_excuse(None);
         if self.control.stop().is_some() {
@@ -120,7 +120,7 @@ impl<A: Actuation> Gate<A> {
             chosen
         };
         self.events.extend(plan.task().map(Event::Task));
-        let why = format!("nobody has had the lease for {:?}", self.rules.grace);
+        let why = format!("the lease has been free for {:?}", self.rules.grace);
         self.enter(Control::Contingency(plan), why);
     }
 
@@ -129,7 +129,7 @@ impl<A: Actuation> Gate<A> {
     }
 
     fn latch(&mut self, by: String, reason: String, breach: Option<Breach>) {
-        // Whoever clears this decides anew.
+        // The station that clears this decides anew.
         if let Some(fence) = &mut self.fence {
             fence.end_excuse(None);
         }
@@ -158,7 +158,7 @@ impl<A: Actuation> Gate<A> {
 
     pub(super) fn enter(&mut self, control: Control<A>, why: String) {
         if !self.control.is_open() {
-            // Only what the controller wishes from now on can be about what it is told now.
+            // Only set-points of the controller from now on can be about its present task.
             self.wish = None;
             self.opened = self.now;
         }

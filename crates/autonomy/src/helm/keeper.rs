@@ -254,7 +254,7 @@ impl Keeper {
                 MAX_FAR_M / 1e3
             ));
         }
-        let lost = || "nobody knows where the vessel is".to_owned();
+        let lost = || "the pose of the vessel is unknown".to_owned();
         let doing = match task.kind {
             Task::HOLD => Doing::Hold,
             Task::STATION => match points.as_slice() {

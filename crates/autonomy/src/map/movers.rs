@@ -349,7 +349,10 @@ mod tests {
         for (place, expected, what) in cases {
             assert_eq!(foreseen(3.0, north(), place), expected, "{what}");
         }
-        assert!(!foreseen(0.0, north(), [10.1, 9.0]), "nobody looks ahead");
+        assert!(
+            !foreseen(0.0, north(), [10.1, 9.0]),
+            "no driver looks ahead"
+        );
         let low = north().map(|mut map| {
             map.cells[1]
                 .iter_mut()

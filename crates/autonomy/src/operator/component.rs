@@ -22,7 +22,7 @@ bowline_component::parameters! {
     pub struct OperatorParameters {
         /// Its name.
         station: String = "script".into();
-        /// Of the station; the gate says how much of it counts.
+        /// Of the station; the gate decides how much of it counts.
         rank: i64 = 0, within 0..=65_535;
         /// What it does, in order: "take", "clear", "survey 0,0 60,0 60,40 lanes=8", "release".
         steps: Vec<String> = Vec::new();
@@ -285,7 +285,7 @@ impl Operator {
             Line::Take | Line::Preempt => client.is_holder(),
             Line::Release => !client.is_holder(),
             Line::Clear => {
-                // A state from before this step says nothing about it.
+                // A state from before this step does not concern it.
                 let state = step.latest(self.state).filter(|it| it.at() >= begun);
                 state.is_some_and(|it| !it.is_stopped)
             }

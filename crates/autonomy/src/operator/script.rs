@@ -189,7 +189,7 @@ pub fn parse_step(line: &str) -> Result<Step, BadStep> {
     words.finish(step)
 }
 
-/// A task of a kind, in which nothing is said that need not be.
+/// A task of a kind, with defaults for the rest.
 #[must_use]
 pub fn task_named(name: &str, kind: i8) -> Task {
     Task {
@@ -207,7 +207,7 @@ fn heading_rad(heading_deg: f64) -> f64 {
     (90.0 - heading_deg).to_radians()
 }
 
-/// The words of a line that nobody has looked at.
+/// The unread words of a line.
 struct Words<'a> {
     line: &'a str,
     plain: Vec<&'a str>,

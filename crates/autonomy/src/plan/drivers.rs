@@ -34,12 +34,12 @@ struct Situation {
     goal_m: [f64; 2],
 }
 
-/// Whoever sits in a [`Seat`].
+/// A driver in a [`Seat`].
 trait Driver {
-    /// Hears what the laser has met.
+    /// Takes what the laser has met.
     fn see(&mut self, scan: &Scan);
 
-    /// Says what to do, once in each period.
+    /// Returns a command, once in each period.
     fn drive(&mut self, situation: &Situation) -> Control;
 }
 
@@ -132,7 +132,7 @@ impl Seat {
         let place = place.map_err(|why| why.to_string())?;
         let [.., turn_radps] = pose.rate_radps;
         let now = Control {
-            speed_mps: forward_speed_mps(pose).ok_or("its pose does not say how fast it is")?,
+            speed_mps: forward_speed_mps(pose).ok_or("its pose has no speed")?,
             turn_radps: if turn_radps.is_finite() {
                 turn_radps
             } else {

@@ -20,7 +20,7 @@ bowline_component::parameters! {
         ahead_m: f64 = 3.0, within 0.05..=100.0 => live;
         /// And how much farther for each metre a second, seconds.
         ahead_s: f64 = 0.5, within 0.0..=10.0 => live;
-        /// Farther beside the plan than this it says nothing, metres.
+        /// Farther beside the plan than this it abstains, metres.
         off_m: f64 = 3.0, within 0.05..=100.0;
         /// How gently it brakes before the end of the plan, metres a second squared.
         gentle_brake_mps2: f64 = 0.5, within 0.05..=20.0;
@@ -187,7 +187,7 @@ impl Follow {
         } = self.parameters;
         let max_per_m = self.fan.max_per_m();
         let wish = wish(&self.track, place, ahead_m + ahead_s * speed_mps, max_per_m);
-        // The plan has a deadline of its own; what the vote says about arcs is as new as the pose.
+        // The plan has a deadline of its own; the vote about arcs is as new as the pose.
         let utime = pose.utime;
         match wish {
             None => Ok(self.stand(utime, place, "there is no way to the goal")),

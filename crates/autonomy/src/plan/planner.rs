@@ -38,7 +38,7 @@ bowline_component::parameters! {
         cell_m: f64 = 0.25, within 0.01..=10.0;
         /// How much may be blocked: tiles of 8 by 8 cells. What is beyond is counted.
         max_tiles: i64 = 65536, within 1..=16777216;
-        /// The plane of the ground's map that says what is blocked.
+        /// The plane of the ground's map with what is blocked.
         plane: String = "traversability".into();
         /// Ground that is worse than this cannot be driven on: 0 to 1.
         blocked_below: f64 = 0.3, within 0.0..=1.0;
@@ -270,7 +270,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Whether something tells what is blocked, and is not too old.
+    /// Whether there is a map of what is blocked that is not too old.
     fn has_map(&self, step: &Step<'_>) -> bool {
         step.fresh(self.ground).is_some() || step.fresh(self.ranges).is_some()
     }
@@ -290,7 +290,7 @@ impl Planner {
         is_old || is_elsewhere || is_off || is_changed && !self.is_free_from(nearest)
     }
 
-    /// Whether what is left of the plan is free as far as the map says now.
+    /// Whether the rest of the plan is free in the present map.
     fn is_free_from(&mut self, nth: usize) -> bool {
         let Some(current) = &self.current else {
             return false;
@@ -435,7 +435,7 @@ impl Planner {
                 Health::Degraded("its budget is too small for a whole plan".into())
             }
             Some(Outcome::Unreachable) => {
-                Health::Degraded("there is no way to the goal, as far as the map says".into())
+                Health::Degraded("there is no path to the goal in the map".into())
             }
             Some(Outcome::StartBlocked) => {
                 Health::Degraded("the vehicle touches something where it stands".into())

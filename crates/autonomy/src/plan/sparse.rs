@@ -1,7 +1,7 @@
 //! The map that the planner searches: coordinates to blocked, everything else free (IGVC paper, Map Representation).
 //!
 //! In: cells one by one, discs, boxes, a plane of a map, points of ranging devices. Out: whether a cell is blocked, in
-//! constant time; eight by eight cells at once for whoever walks over an area. A counter grows with each change, so that
+//! constant time; eight by eight cells at once for walks over an area. A counter grows with each change, so that
 //! others see when they must look again. Memory follows what is blocked, within a limit; what is beyond it is counted.
 //!
 //! Deliberately absent: probabilities and heights. The terrain maps have those.
@@ -39,7 +39,7 @@ pub struct SparseMap {
     n_dropped: u64,
 }
 
-/// How a plane of a map says what is blocked.
+/// How a plane of a map encodes what is blocked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlaneRule {
     /// The plane's name.
@@ -77,9 +77,9 @@ pub enum ReadMapError {
         "expected a finite origin and cells of a finite size above 0 m, found origin {origin_m:?} and {cell_m} m"
     )]
     BadGrid {
-        /// Where it says that it begins.
+        /// The origin that it declares.
         origin_m: [f64; 2],
-        /// How large it says its cells are.
+        /// The size of cells that it declares.
         cell_m: f64,
     },
     /// It covers more cells of ours than a map can have.
@@ -166,7 +166,7 @@ impl SparseMap {
         self.tile(tile) & bit != 0
     }
 
-    /// Blocks a cell. Says whether that was news.
+    /// Blocks a cell. Returns whether it was free before.
     pub fn block(&mut self, cell: Cell) -> bool {
         let (tile, bit) = tile_of(cell);
         if let Some(bits) = self.tiles.get_mut(&tile) {
@@ -184,7 +184,7 @@ impl SparseMap {
         true
     }
 
-    /// Frees a cell. Says whether that was news.
+    /// Frees a cell. Returns whether it was blocked before.
     pub fn free(&mut self, cell: Cell) -> bool {
         let (tile, bit) = tile_of(cell);
         let Some(bits) = self.tiles.get_mut(&tile) else {
@@ -222,7 +222,7 @@ impl SparseMap {
         }
     }
 
-    /// Makes what a map covers as one of its planes says; what is outside stays.
+    /// Sets the area of a map as in one of its planes; cells outside stay.
     ///
     /// Where cells differ in size, ours is blocked if any of the map's that it touches is.
     ///
@@ -413,7 +413,7 @@ fn tile_of(cell: Cell) -> (Cell, u64) {
     (tile, 1 << bit)
 }
 
-/// The same in each process: what a map says must not depend on where it is asked.
+/// The same in each process: results of a map must not depend on the process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TileHasher(u64);
 

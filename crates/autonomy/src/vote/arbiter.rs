@@ -14,7 +14,7 @@ bowline_component::parameters! {
     /// Who votes, and how arcs and speeds are chosen.
     pub struct ArbiterParameters {
         in vehicle: Vehicle;
-        /// Who votes; each has a port of its name, on vote.NAME unless the robot says otherwise.
+        /// The voters; each has a port of its name, on vote.NAME by default.
         voters: Vec<String> = vec!["hazard".into(), "waypoint".into()];
         /// How much each one's votes weigh, in the order of voters; without it all weigh 1.
         weights: Vec<f64> = Vec::new();

@@ -1,4 +1,4 @@
-//! One voter's vote, checked, and what it says about any curvature.
+//! One voter's vote, checked, and its value for any curvature.
 
 use crate::Place;
 use crate::arcs::{MAX_ARCS, Travel};
@@ -7,7 +7,7 @@ use bowline_msgs::{Arc, Vote};
 /// Log-odds of the best and the worst vote: 1 in 200.
 const MAX_LOG_ODDS: f64 = 5.3;
 
-/// A vote that makes sense: as many arcs as it says, with growing curvatures, and numbers within their ranges.
+/// A valid vote: as many arcs as declared, with growing curvatures, and numbers within their ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ballot {
     /// When the data is from that it rests on, microseconds since the epoch.
@@ -81,10 +81,10 @@ pub enum Fault {
         /// How far it has turned, degrees.
         turned_deg: f64,
     },
-    /// It is somebody else's.
-    #[error("its vote says that it is of {found:?}")]
+    /// It is another voter's.
+    #[error("its vote names {found:?}")]
     Foreign {
-        /// Who it says it is of.
+        /// The voter that it names.
         found: String,
     },
     /// It makes no sense.
@@ -173,7 +173,7 @@ impl Ballot {
         })
     }
 
-    /// What it says about a curvature: between two arcs, what lies between their votes, and the more careful of their
+    /// The vote for a curvature: between two arcs, interpolated votes, and the more careful of their
     /// limits; beyond them, nothing.
     #[must_use]
     pub fn at(&self, curvature_per_m: f64) -> Opinion {
@@ -186,7 +186,7 @@ impl Ballot {
         self.between(curvature_per_m, veto, above)
     }
 
-    /// What it says about each of many curvatures, which grow: as [`Self::at`], only faster.
+    /// The votes for many growing curvatures: as [`Self::at`], only faster.
     pub(super) fn along(&self, curvatures_per_m: &[f64]) -> impl Iterator<Item = Opinion> {
         let (mut veto, mut above) = (0, 0);
         curvatures_per_m.iter().map(move |curvature| {
@@ -205,7 +205,7 @@ impl Ballot {
         })
     }
 
-    /// What it says about a curvature, given the first veto that does not end below it and the first arc that is not below.
+    /// The vote for a curvature, given the first veto that does not end below it and the first arc that is not below.
     fn between(&self, curvature_per_m: f64, veto: usize, above: usize) -> Opinion {
         let is_vetoed = self
             .vetoes

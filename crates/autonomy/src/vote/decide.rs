@@ -169,7 +169,7 @@ impl Limit {
             Self::Turn => "slower for the turn".to_owned(),
             Self::Voter(idx) => format!("{} limits the speed", name(idx)),
             Self::Obstacle(idx) => format!("{} sees something in the way", name(idx)),
-            Self::Age(idx) => format!("{} has little new to say", name(idx)),
+            Self::Age(idx) => format!("{} has little new", name(idx)),
         }
     }
 }
@@ -387,7 +387,7 @@ fn missing(voters: &[Voter<'_>]) -> Option<String> {
     let is_led = voters
         .iter()
         .any(|voter| voter.lead != Lead::No && voter.ballot.is_ok());
-    (!is_led).then(|| "stopped: nobody wants to go anywhere".to_owned())
+    (!is_led).then(|| "stopped: no voter has a direction".to_owned())
 }
 
 /// The middle of the best arcs: of those that are nearly as good as the best and side by side, the widest such stretch, or

@@ -1,6 +1,6 @@
-//! Hazard detection and obstacle avoidance: what the map of the ground says about each arc.
+//! Hazard detection and obstacle avoidance: votes for each arc from the map of the ground.
 //!
-//! *Hazard* forbids: it vetoes arcs on which the vehicle would touch what it cannot drive on before it can stop, and says how
+//! *Hazard* forbids: it vetoes arcs on which the vehicle would touch what it cannot drive on before it can stop, and reports how
 //! far the others are free. *Avoidance* prefers: arcs with more room around them, and better ground.
 
 use super::sweep::{Ground, Outline, Sweeper, Swept};
@@ -31,7 +31,7 @@ bowline_component::parameters! {
         veto_m: f64 = 1.5, within 0.0..=50.0;
         /// How far behind the vehicle what it judges by may be, seconds: added to the vehicle's reaction.
         lag_s: f64 = 0.2, within 0.0..=5.0;
-        /// No faster than this over ground that nobody has seen, metres a second.
+        /// No faster than this over unobserved ground, metres a second.
         unknown_speed_mps: f64 = 0.8, within 0.0..=50.0;
         /// Arcs are judged for driving backward, too, while the vehicle is not faster forward than this, metres a second: it
         /// has to stop first.
@@ -148,7 +148,7 @@ impl Watcher {
                 out.health(Health::Good);
                 out.send(self.votes, vote);
             }
-            // Saying nothing is an answer: the arbiter knows what to do without it.
+            // Abstaining is an answer: the arbiter knows what to do without a vote.
             Err(why) => out.health(Health::Degraded(why)),
         }
     }

@@ -88,7 +88,7 @@ pub struct Ground<'a> {
 pub enum Footing {
     /// How well it can be driven on: 0 not at all, 1 as if it were a road.
     Known(f64),
-    /// Nobody has seen it.
+    /// No sensor has observed it.
     Unknown,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Ground<'a> {
 pub struct Swept {
     /// How far it goes before the vehicle touches what it cannot drive on, metres; infinite if it does not.
     pub free_m: f64,
-    /// How far it goes before it is over ground that nobody has seen, metres; infinite if it is not.
+    /// How far it goes before it is over unobserved ground, metres; infinite if it is not.
     pub known_m: f64,
     /// The worst ground before `free_m`: 0 to 1.
     pub worst: f64,

@@ -19,7 +19,7 @@ fn ids(bench: &mut Bench) -> Vec<i64> {
 }
 
 #[test]
-fn a_task_that_is_said_again_is_done_once_and_told_again_to_who_did_not_hear_of_it() {
+fn repeated_task_is_done_once_and_confirmed_again() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     for (id, words) in [
         (1, "survey 0,0 9,0 9,9 name=basin"),
@@ -38,7 +38,11 @@ fn a_task_that_is_said_again_is_done_once_and_told_again_to_who_did_not_hear_of_
         give(&mut bench, &mut bridge, 4, "resume").unwrap();
         assert_eq!(bench.report().in_control, held.in_control);
         assert_eq!(bench.report().since_utime, held.since_utime);
-        assert_eq!(ids(&mut bench), [4], "its sender hears that it was taken");
+        assert_eq!(
+            ids(&mut bench),
+            [4],
+            "its sender receives that it was taken"
+        );
     }
     bench.pass(ms(900));
     assert_eq!(bench.report().holder, "bridge", "it keeps the lease, too");
@@ -91,7 +95,7 @@ fn a_task_that_something_else_came_after_is_not_confirmed() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     give(&mut bench, &mut bridge, 5, "goto 1,1").unwrap();
     bench.direct(&mut bridge, 0.0).unwrap();
-    assert_eq!(ids(&mut bench), [5, 0], "the helm was told to pause");
+    assert_eq!(ids(&mut bench), [5, 0], "the helm was paused");
     let again = give(&mut bench, &mut bridge, 5, "goto 1,1");
     assert_eq!(again, Err(Reason::Repeated));
     assert_eq!(bench.report().state, Gate::OPERATED);

@@ -77,7 +77,7 @@ fn a_pose_that_is_too_uncertain_is_no_place_and_the_vehicle_stops_in_time() {
         // Along the diagonal it is 5.5 m, which neither axis shows.
         ("along a diagonal", [15.2, 15.0, 15.2], false),
         ("along the other", [15.2, -15.0, 15.2], false),
-        ("it does not say", [nan, nan, nan], false),
+        ("it is not known", [nan, nan, nan], false),
         ("half of it", [0.1, 0.0, nan], false),
         ("nonsense", [-1.0, 0.0, -1.0], false),
     ] {
@@ -112,7 +112,7 @@ fn how_uncertain_a_pose_may_be_is_the_robots_choice() {
 }
 
 #[test]
-fn whose_commands_are_refused_is_told_whatever_noise_another_makes() {
+fn refusals_reach_their_station_whatever_another_sends() {
     let (mut rig, _) = under_way(5.0);
     let mut noise = Station::new("noise", 8, 0);
     let mut deck = Station::new("deck", 9, 0);
@@ -139,7 +139,7 @@ fn whose_commands_are_refused_is_told_whatever_noise_another_makes() {
     let noise = of("noise");
     assert!((45..=55).contains(&noise.len()), "{}", noise.len());
     let first = noise.iter().position(|it| *it == "repeated");
-    assert_eq!(first, Some(1), "the first of each sort is said");
+    assert_eq!(first, Some(1), "the first of each sort is sent");
     // All of them are counted.
     assert_eq!(state(&mut rig).n_refused, 606);
 }
@@ -150,7 +150,7 @@ fn refused(parameters: GateParameters) -> Option<String> {
 }
 
 #[test]
-fn rules_that_contradict_themselves_or_say_nothing_are_refused_when_it_is_built() {
+fn contradictory_or_empty_rules_are_refused_when_built() {
     let leases = [(249, false), (250, true), (251, true)];
     for (lease_ms, is_good) in leases {
         let error = refused(GateParameters {
@@ -219,7 +219,7 @@ fn what_it_allows_can_be_asked_for_and_not_be_changed_while_it_guards() {
 }
 
 #[test]
-fn it_says_how_it_is_five_times_a_second_and_issues_tokens_twenty_times() {
+fn gate_reports_at_5_hz_and_issues_tokens_at_20_hz() {
     let (mut rig, _) = under_way(5.0);
     let (said, told) = (rig.take::<Gate>("state"), rig.take::<GateToken>("token"));
     drop((said, told));
@@ -236,7 +236,7 @@ fn it_says_how_it_is_five_times_a_second_and_issues_tokens_twenty_times() {
 }
 
 #[test]
-fn a_refusal_says_what_was_asked_for_and_how_old_it_was_as_far_as_the_gate_can_know() {
+fn refusal_has_the_command_and_its_known_age() {
     let (mut rig, mut bridge) = under_way(5.0);
     let strangers = (100..).map(|number| Station::new("stranger", number, 0));
     let asks = [

@@ -84,7 +84,7 @@ impl Water {
 }
 
 #[test]
-fn who_clears_a_stop_of_somebody_else_excuses_no_fence_that_nobody_was_told_of() {
+fn clearing_anothers_stop_excuses_no_unreported_fence() {
     let mut water = Water::at(Some(INSIDE));
     water.clear().unwrap();
     water
@@ -102,7 +102,7 @@ fn who_clears_a_stop_of_somebody_else_excuses_no_fence_that_nobody_was_told_of()
     assert_eq!(
         water.clear(),
         Err(Reason::Unseen),
-        "it cannot have heard of that yet"
+        "it cannot have received that yet"
     );
     water.pass(100);
     water.clear().unwrap();
@@ -196,7 +196,7 @@ fn a_station_that_clears_and_comes_back_has_its_excuse_still() {
 }
 
 #[test]
-fn nobody_leaves_a_vehicle_to_itself_outside_its_fence() {
+fn vehicle_outside_its_fence_is_not_left_to_itself() {
     let mut water = Water::excused();
     water.task("goto 0,0").unwrap();
     let Water { bench, bridge, .. } = &mut water;

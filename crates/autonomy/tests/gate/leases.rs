@@ -167,7 +167,7 @@ fn only_one_session_asks_at_a_time_and_asking_again_is_no_second_question() {
 }
 
 #[test]
-fn who_is_denied_or_not_answered_is_told_and_may_ask_again() {
+fn denied_or_unanswered_request_is_reported_and_may_be_repeated() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     let mut deck = Station::new("deck", 8, 0);
     bench.lease(&mut deck, LeaseRequest::TAKE).unwrap();

@@ -131,7 +131,7 @@ fn what_lasts_is_there_in_its_last_moment_and_over_in_the_next() {
 }
 
 #[test]
-fn what_is_over_is_over_even_if_nobody_looked_for_an_hour() {
+fn expired_state_ends_even_without_a_tick_for_an_hour() {
     for row in rows() {
         let (mut bench, mut bridge) = under_way(&row.rules);
         (row.begin)(&mut bench, &mut bridge);
@@ -158,7 +158,11 @@ fn a_stop_that_is_cleared_long_after_the_last_place_stays_cleared() {
         bench.pass(ms(500));
         bench.lease(&mut bridge, LeaseRequest::RENEW).unwrap();
     }
-    assert_eq!(bench.clear(&mut bridge), Err(Reason::Local), "it is told");
+    assert_eq!(
+        bench.clear(&mut bridge),
+        Err(Reason::Local),
+        "it is reported"
+    );
     bench.pass(ms(50));
     bench.clear(&mut bridge).unwrap();
     let deadline = bench.gate.deadline().expect("the lease ends some day");

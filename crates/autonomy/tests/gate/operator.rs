@@ -12,7 +12,7 @@ use bowline_wire::Message;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A controller that would go ahead, whatever anybody says.
+/// A controller that would go ahead, whatever the commands.
 struct Eager(Output<Thrust>);
 
 impl Build for Eager {
@@ -111,7 +111,7 @@ fn a_script_takes_control_gives_a_survey_and_leaves_the_vehicle_to_itself() {
         (last.holder.as_str(), last.in_control.as_str()),
         ("", "autonomy: basin")
     );
-    assert_eq!(last.until_utime, 0, "nobody is missed, so it lasts");
+    assert_eq!(last.until_utime, 0, "no station is missed, so it lasts");
     let tasks = heard.all::<Task>("gate.task");
     let kinds: Vec<i8> = tasks.iter().map(|(_, task)| task.kind).collect();
     assert_eq!(kinds, [Task::HOLD, Task::SURVEY]);
@@ -121,10 +121,7 @@ fn a_script_takes_control_gives_a_survey_and_leaves_the_vehicle_to_itself() {
     for (at, thrust) in heard.all::<Thrust>("thrust.command") {
         let is_moving = thrust.port_ratio != 0.0;
         let expected = at > began + Duration::from_millis(100);
-        assert!(
-            !is_moving || at >= began,
-            "nothing moves before it is told to"
-        );
+        assert!(!is_moving || at >= began, "nothing moves before a command");
         assert!(is_moving || !expected, "and then it does, at {at:?}");
     }
 }
@@ -163,7 +160,7 @@ fn a_person_steers_then_hands_back_and_the_mission_waits_for_resume() {
 fn a_script_clears_no_stop_of_the_fence() {
     let corners_m = [-5.0, -5.0, 5.0, -5.0, 5.0, 5.0];
     let fence = Setting::List(corners_m.map(Setting::Real).to_vec());
-    // Nobody knows where the vehicle is, so the fence stops it as soon as it is to move.
+    // The pose of the vehicle is unknown, so the fence stops it as soon as it is to move.
     let steps = ["take", "clear", "heading 90 1 for=2s", "clear", "station"];
     let heard = run(&steps, &[("fence_m", fence)], 10);
     let expected = [
@@ -183,7 +180,7 @@ fn a_script_clears_no_stop_of_the_fence() {
 }
 
 #[test]
-fn words_make_steps_and_what_makes_none_is_told() {
+fn script_words_make_steps_and_others_are_reported() {
     for (line, expected) in [
         ("", "take, preempt"),
         ("fly", "take, preempt"),

@@ -10,7 +10,7 @@ use std::time::Duration;
 const NS: Duration = Duration::from_nanos(1);
 
 #[test]
-fn a_gate_comes_up_stopped_and_tells_the_helm_to_pause() {
+fn gate_starts_stopped_and_pauses_the_helm() {
     let mut gate: Gate<Thrust> = Gate::new(Rules::default(), START).unwrap();
     gate.handle(START, Input::Wish(&thrust(0.5))).unwrap();
     assert_eq!(gate.output(), Thrust::default());
@@ -153,14 +153,14 @@ fn sessions_are_bounded_and_room_comes_back_when_they_fall_silent() {
     bench.pass(ms(2_000));
     assert!(
         !take(&mut bench, 101),
-        "what they said could still come again"
+        "their messages could still come again"
     );
     bench.pass(NS);
     assert!(take(&mut bench, 101));
 }
 
 #[test]
-fn anybody_stops_at_any_age_and_only_the_holder_who_knows_of_it_clears() {
+fn stop_is_taken_from_any_station_and_cleared_by_an_informed_holder() {
     let (mut bench, mut bridge) = Bench::armed(Rules::default());
     bench.direct(&mut bridge, 0.5).unwrap();
     bridge.hear(&bench.token);
@@ -185,7 +185,7 @@ fn anybody_stops_at_any_age_and_only_the_holder_who_knows_of_it_clears() {
     assert_eq!(
         bench.handle(Input::Stop(&early)).unwrap_err().reason,
         Reason::Unseen,
-        "it was said before the stop"
+        "it was sent before the stop"
     );
     assert_eq!(bench.direct(&mut bridge, 0.5), Err(Reason::Stopped));
     assert_eq!(bench.task(&mut bridge, "goto 1,2"), Err(Reason::Stopped));
@@ -204,7 +204,7 @@ fn anybody_stops_at_any_age_and_only_the_holder_who_knows_of_it_clears() {
 }
 
 #[test]
-fn a_station_that_has_heard_the_first_token_after_a_stop_knows_of_it() {
+fn station_with_the_first_token_after_a_stop_knows_of_it() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     bench.stop(&mut Station::new("deck", 8, 0), "look out");
     bench.token = bench.gate.token();
@@ -323,7 +323,7 @@ fn the_valve_passes_wishes_that_are_fresh_sane_and_made_since_it_opened() {
 }
 
 #[test]
-fn retasking_stays_autonomous_and_replacing_does_what_it_says() {
+fn retasking_stays_autonomous_and_replacing_replaces() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     let mut level = |words: &str| {
         bench.task(&mut bridge, words).unwrap();
@@ -374,7 +374,7 @@ fn what_is_put_into_a_mission_does_not_rename_it() {
 }
 
 #[test]
-fn who_returns_is_told_to_return_and_the_mission_is_named_again_when_it_goes_on() {
+fn returning_vessel_names_its_mission_again_when_it_resumes() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     let (route, objective) = (msgs::Gate::ROUTE, msgs::Gate::OBJECTIVE);
     for (words, expected, level) in [
@@ -407,7 +407,7 @@ fn who_returns_is_told_to_return_and_the_mission_is_named_again_when_it_goes_on(
         assert_eq!(bench.report().in_control, expected, "{words}");
         assert_eq!(bench.standing().1, level, "{words}");
     }
-    // Whom a lost link sent back goes on with the mission when somebody is there again and says so.
+    // A vehicle that a lost link sent back continues the mission on the command of a station.
     for (contingency, expected) in [
         (Contingency::Return, "autonomy: basin"),
         (Contingency::Continue, "autonomy: basin"),
@@ -547,7 +547,7 @@ fn a_lease_that_is_taken_again_in_time_is_no_loss() {
 type Spoil<'a> = &'a dyn Fn(&mut Task);
 
 #[test]
-fn nonsense_is_refused_whoever_says_it() {
+fn nonsense_is_refused_from_every_station() {
     let (mut bench, mut bridge) = Bench::armed(Rules::default());
     bridge.hear(&bench.token);
     let nan = f64::NAN;
@@ -667,7 +667,7 @@ fn a_gate_for_wheels_is_the_same_gate() {
     gate.handle(at, Input::Stop(&bridge.clear(at))).unwrap();
     for _ in 0..8 {
         let at = token(&mut gate, &mut bridge);
-        // Whoever turns the wheel on the spot moves nothing.
+        // Turning the wheel on the spot moves nothing.
         let command = bridge.velocity(at, 0.4, 0.0);
         gate.handle(at, Input::Direct(&command)).unwrap();
     }

@@ -205,7 +205,7 @@ fn whatever_fails_the_thrusters_have_no_thrust_within_the_aim() {
 }
 
 #[test]
-fn a_frozen_source_is_refused_and_said_so_but_not_without_end() {
+fn frozen_source_is_refused_with_bounded_reports() {
     let mut trial = Trial::new(1);
     drop(trial.rig.take::<Refusal>("refusal"));
     trial.pass(ms(3_000), None, Some(Fault::SourceFrozen));

@@ -480,7 +480,7 @@ impl Oracle {
             "seed {seed}: it moves without a reason at {now:?}: {report:?}"
         );
         if report.state == msgs::Gate::OPERATED {
-            assert_ne!(report.session, 0, "seed {seed}: operated by nobody");
+            assert_ne!(report.session, 0, "seed {seed}: operated by no station");
         }
     }
 }
@@ -508,7 +508,7 @@ fn no_schedule_has_two_holders_a_late_command_or_a_move_without_a_reason() {
 }
 
 #[test]
-fn the_oracle_tells_a_thief_from_an_heir() {
+fn oracle_distinguishes_theft_from_handover() {
     let rules = Rules {
         ranks: [("a".to_owned(), 1), ("b".to_owned(), 2)].into(),
         ..Rules::default()
@@ -548,9 +548,9 @@ fn the_oracle_tells_a_thief_from_an_heir() {
         ("to one who did not ask",   "c", other,  Some(consent),        early, false),
         ("another consented",        "b", other,  Some(says("b", 2, 0, LeaseRequest::CONSENT)), early, false),
         ("rank took it",             "",  other,  Some(preempt.clone()), early, true),
-        ("for somebody else",        "",  ("c", 3), Some(preempt),      early, false),
+        ("for another",        "",  ("c", 3), Some(preempt),      early, false),
         ("rank that was not wanted", "",  other,  Some(says("b", 2, 1, LeaseRequest::PREEMPT)), early, false),
-        ("rank that nobody gave",    "",  ("c", 3), Some(says("c", 3, 9, LeaseRequest::PREEMPT)), early, false),
+        ("rank without a grant",    "",  ("c", 3), Some(says("c", 3, 9, LeaseRequest::PREEMPT)), early, false),
     ];
     for (what, asking, (holder, session), taken, now, is_right) in histories {
         let mut oracle = Oracle::default();
@@ -563,7 +563,7 @@ fn the_oracle_tells_a_thief_from_an_heir() {
 }
 
 #[test]
-fn a_station_whose_clock_is_an_hour_off_is_heard_as_any_other() {
+fn station_with_a_clock_an_hour_off_is_served_equally() {
     let run = |offset_s: i64| {
         let mut gate: Gate<Thrust> = Gate::new(Rules::default(), START).unwrap();
         let mut bridge = Station::new("bridge", 7, 0);

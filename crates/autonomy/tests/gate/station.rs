@@ -1,4 +1,4 @@
-//! A station by the clock of a test: an operator's session, told the time as components are.
+//! A station by the clock of a test: an operator's session, given the time as components are.
 
 use bowline_component::Time;
 use bowline_msgs::{DirectCommand, GateToken, LeaseRequest, StopCommand, Task, TaskCommand};

@@ -1,4 +1,4 @@
-//! What the arbiter promises, whatever voters say.
+//! What the arbiter promises, whatever the votes.
 
 use crate::support::car;
 use bowline_autonomy::Place;
@@ -252,7 +252,7 @@ fn the_best_arc_is_driven_and_a_confident_no_outweighs_weak_yeses() {
 }
 
 #[test]
-fn nothing_left_to_drive_means_stop_and_says_why() {
+fn without_a_drivable_arc_it_stops_with_a_reason() {
     let all_vetoed = vote(
         "a",
         &[
@@ -264,8 +264,8 @@ fn nothing_left_to_drive_means_stop_and_says_why() {
     let mut arrived = vote("a", &[(-0.5, false, 0.0, 0.0), (0.5, false, 0.0, 0.0)]);
     arrived.reason = "all goals are reached".to_owned();
     for (vote, expected) in [
-        (all_vetoed, "stopped: every arc is vetoed, by somebody"),
-        (arrived, "stopped by somebody: all goals are reached"),
+        (all_vetoed, "stopped: every arc is vetoed, by a voter"),
+        (arrived, "stopped by a voter: all goals are reached"),
     ] {
         let decision = decided(&ballots(&[vote]), AT_REST);
         assert_eq!(
@@ -423,7 +423,7 @@ fn a_required_voter_that_falls_silent_stops_the_vehicle_within_its_deadline() {
 }
 
 #[test]
-fn without_a_leader_or_a_pose_or_anything_it_stops_and_says_so() {
+fn without_leader_or_pose_it_stops_with_a_reason() {
     let mut silent = rig();
     silent.advance(Duration::from_secs(1));
     assert_eq!(format!("{}", last_speed(&mut silent)), "0");
@@ -432,7 +432,7 @@ fn without_a_leader_or_a_pose_or_anything_it_stops_and_says_so() {
     drive_for(&mut unled, 3, &["hazard"]);
     assert_eq!(format!("{}", last_speed(&mut unled)), "0");
     let why = unled.take::<Arbitration>("why").pop().unwrap();
-    assert_eq!(why.reason, "stopped: nobody wants to go anywhere");
+    assert_eq!(why.reason, "stopped: no voter has a direction");
 
     let mut lost = rig();
     lost.send("hazard", vote_of(&lost, "hazard"));
@@ -504,9 +504,6 @@ fn a_vote_in_the_name_of_another_does_not_count() {
     let why = rig.take::<Arbitration>("why").pop().unwrap();
     assert_eq!(
         why.faults,
-        [
-            "its vote says that it is of \"waypoint\"",
-            "it has not voted"
-        ]
+        ["its vote names \"waypoint\"", "it has not voted"]
     );
 }

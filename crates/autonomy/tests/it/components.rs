@@ -58,7 +58,7 @@ fn the_terrain_map_is_published_at_its_rate_while_there_is_something_new() {
 }
 
 #[test]
-fn without_ranges_or_poses_there_is_no_map_and_health_says_why() {
+fn without_ranges_or_poses_there_is_no_map_and_health_has_the_reason() {
     for silent in ["laser", "pose"] {
         let mut rig = terrain();
         for _ in 0..5 {
@@ -81,7 +81,7 @@ fn without_ranges_or_poses_there_is_no_map_and_health_says_why() {
         let maps: Vec<Map> = rig.take("terrain");
         assert!(
             maps.len() <= 1,
-            "what was new may still be said: {}",
+            "what was new may still be sent: {}",
             maps.len()
         );
         let Health::Degraded(why) = rig.health() else {
@@ -121,7 +121,7 @@ fn a_map_is_as_old_as_the_source_that_has_been_silent_for_longest() {
     let newest = maps.iter().map(|map| map.utime).max();
     assert!(
         newest.is_some_and(|newest| newest <= died),
-        "a map says {newest:?}, and one source died at {died}"
+        "a map is of {newest:?}, and one source died at {died}"
     );
 }
 
@@ -163,7 +163,7 @@ fn each_terrain_map_is_judged_once() {
 }
 
 #[test]
-fn ports_are_on_their_channels_unless_a_robot_file_says_otherwise() {
+fn ports_have_default_channels() {
     let terrain = Kind::of::<TerrainMapComponent>("terrain_map", "");
     let model = ("model", Setting::Text(MODEL.to_owned()));
     let built = terrain.build(&[model]).expect("it has a model");
@@ -187,7 +187,7 @@ fn ports_are_on_their_channels_unless_a_robot_file_says_otherwise() {
 }
 
 #[test]
-fn a_component_without_a_model_or_a_source_says_what_it_needs() {
+fn component_without_model_or_source_names_what_it_needs() {
     let terrain = Kind::of::<TerrainMapComponent>("terrain_map", "");
     let refused = |settings: &[(&str, Setting)]| {
         let made = terrain.build(settings);

@@ -65,7 +65,7 @@ fn nonsense_is_refused_and_counted_and_does_not_keep_a_vehicle_going() {
 }
 
 #[test]
-fn the_component_tells_actuators_at_its_rate_and_stops_by_itself() {
+fn drive_commands_at_its_rate_and_stops_by_itself() {
     let parameters = DriveParameters {
         rate_hz: 10.0,
         max_accel_mps2: 20.0,

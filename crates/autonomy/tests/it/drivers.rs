@@ -1,4 +1,4 @@
-//! What drivers promise as components, whoever drives.
+//! What all drivers promise as components.
 
 use crate::support::modelled;
 use bowline_autonomy::Place;
@@ -81,7 +81,7 @@ fn wall() -> Vec<[f32; 2]> {
         .collect()
 }
 
-/// A tenth of a second, with everything heard but what is left out; the last command of it.
+/// A tenth of a second, with all inputs but those left out; its last command.
 fn drive(rig: &mut Rig, points: &[[f32; 2]], to: &[[f32; 2]], left_out: &str) -> Velocity {
     for _ in 0..10 {
         let utime = rig.now().utime();
@@ -138,7 +138,7 @@ fn driver_with_a_free_path_goes_fast_and_straight_and_before_a_wall_does_not_go_
 }
 
 #[test]
-fn a_driver_stands_and_says_why_while_anything_that_it_needs_is_missing() {
+fn driver_stands_with_a_reason_while_an_input_is_missing() {
     for left_out in ["pose", "laser", "goals"] {
         for (name, mut rig) in drivers() {
             let command = drive(&mut rig, &[], &[[5.0, 0.0]], left_out);

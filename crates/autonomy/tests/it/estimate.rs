@@ -219,7 +219,7 @@ fn off_m(poses: &[PoseTransform], run: &Run, utime: i64) -> f64 {
 }
 
 #[test]
-fn an_estimate_is_as_good_as_it_says_over_many_runs() {
+fn estimate_is_consistent_over_many_runs() {
     let mut sums = [0.0; 2];
     let mut n = 0.0;
     let mut speed_off2 = 0.0;
@@ -287,7 +287,7 @@ fn what_comes_late_and_out_of_order_gives_the_same_estimate_to_the_bit() {
 }
 
 #[test]
-fn what_is_too_late_or_from_the_future_or_no_number_changes_nothing_but_is_told() {
+fn late_future_or_invalid_measurement_is_rejected_and_reported() {
     let run = run(4, 10);
     let mut rig = Rig::new::<Estimator>(parameters());
     estimate(&mut rig, &run.arrivals(|_| 0));

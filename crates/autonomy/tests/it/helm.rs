@@ -365,7 +365,7 @@ fn pose(utime: i64, x_m: f64, y_m: f64) -> PoseTransform {
 }
 
 #[test]
-fn a_helm_without_a_pose_rests_and_says_so() {
+fn helm_without_a_pose_rests_with_a_reason() {
     let mut rig = Rig::new::<Helm>(HelmParameters::default());
     let send = |rig: &mut Rig, x: f64| {
         let utime = rig.now().utime();
@@ -389,7 +389,7 @@ fn a_helm_without_a_pose_rests_and_says_so() {
     assert_eq!(guidance.kind, Guidance::REST);
     let state: HelmState = rig.take("state").pop().unwrap();
     assert!(
-        state.text.contains("nobody knows where the vessel is"),
+        state.text.contains("the pose of the vessel is unknown"),
         "{}",
         state.text
     );
@@ -411,7 +411,7 @@ fn a_helm_without_a_pose_rests_and_says_so() {
 }
 
 #[test]
-fn a_task_that_the_gate_says_again_is_taken_once() {
+fn task_repeated_by_the_gate_is_taken_once() {
     let mut rig = Rig::new::<Helm>(HelmParameters::default());
     let utime = rig.now().utime();
     rig.send("pose", pose(utime, 0.0, 0.0));
@@ -555,7 +555,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_tasks_say_the_helm_does_not_fall_over(
+    fn helm_survives_any_task(
         tasks in prop::collection::vec((any::<i8>(), 0_i8..4, any_points(), any::<f64>()), 0..12),
     ) {
         let mut toy = Toy::new();

@@ -81,7 +81,7 @@ fn points_without_a_pose_are_dropped_and_counted() {
 }
 
 #[test]
-fn the_queue_is_bounded_and_says_what_it_lost() {
+fn queue_is_bounded_and_counts_its_losses() {
     let mut mapper = mapper(0.0);
     for at in 0..MAX_WAITING + 3 {
         let utime = 1_000_000 + i64::try_from(at).expect("few");
@@ -99,12 +99,12 @@ fn a_jump_makes_the_map_begin_anew() {
     mapper.take_pose(&pose(1_010_000, 3.0, 0.0, 0.0));
     assert_eq!(mapper.counts().jumps, 1);
     assert_eq!(mapper.map(), None);
-    let trouble = mapper.take_trouble().expect("it says so");
+    let trouble = mapper.take_trouble().expect("it reports so");
     assert!(trouble.contains("jumped by 3.0 m"), "{trouble}");
 }
 
 #[test]
-fn frames_and_poses_that_nobody_knows_are_counted_with_a_reason() {
+fn unknown_frames_and_poses_are_counted_with_a_reason() {
     let mut mapper = mapper(0.0);
     mapper.take_pose(&pose(1_000_000, 0.0, 0.0, 0.0));
     let strange = Range3d {

@@ -66,7 +66,7 @@ fn planner() -> Rig {
     })
 }
 
-/// Tells a planner where it is, where to go and what is blocked, and lets it plan.
+/// Gives a planner its pose, its goal and what is blocked, and lets it plan.
 fn plan(
     rig: &mut Rig,
     at: Place,
@@ -150,7 +150,7 @@ fn something_new_in_the_way_another_goal_or_another_place_makes_a_new_plan() {
 }
 
 #[test]
-fn without_a_goal_left_the_plan_is_to_stay_and_said_once() {
+fn without_goals_the_plan_is_to_stay_and_published_once() {
     let nothing = |_: [f64; 2]| false;
     let mut rig = planner();
     assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], nothing).len(), 1);
@@ -199,7 +199,7 @@ fn what_it_kept_in_mind_is_forgotten_when_the_pose_jumps() {
 }
 
 #[test]
-fn without_a_way_it_says_so() {
+fn without_a_path_it_reports_so() {
     let is_ring = |[x, y]: [f64; 2]| {
         let away = (x - 12.0).hypot(y);
         (2.0..3.0).contains(&away)

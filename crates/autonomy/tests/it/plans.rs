@@ -70,7 +70,7 @@ fn touches(map: &SparseMap, place: Place, outline: &Outline) -> bool {
     })
 }
 
-/// Drives a plan in steps of a centimetre and half a degree. Says where it ends, or where it touches.
+/// Drives a plan in steps of a centimetre and half a degree. Returns where it ends, or where it touches.
 fn drive(map: &SparseMap, start: Place, plan: &Plan, outline: &Outline) -> Result<Place, String> {
     let mut from = start;
     assert_eq!(
@@ -389,7 +389,7 @@ fn a_gap_that_is_too_narrow_for_the_outline_ends_in_an_answer() {
 }
 
 #[test]
-fn a_vehicle_that_touches_something_is_told_so() {
+fn vehicle_in_contact_is_reported() {
     let mut map = SparseMap::new(0.2, 1_000);
     map.block(Cell { x: 0, y: 0 });
     let plan = Search::default()

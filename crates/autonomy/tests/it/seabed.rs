@@ -95,7 +95,7 @@ fn at(map: &Map, name: &str, [x_m, y_m]: [f64; 2]) -> Option<f32> {
 }
 
 #[test]
-fn the_map_grows_with_the_way_and_tells_only_what_is_known_as_deep_as_it_is() {
+fn map_grows_with_the_track_and_has_only_measured_depths() {
     let mut rig = Rig::new::<Bathymetry>(parameters());
     rig.advance(Duration::from_secs(10));
     assert!(rig.take::<Map>("bathymetry").is_empty(), "nothing is known");
@@ -141,13 +141,13 @@ fn the_map_grows_with_the_way_and_tells_only_what_is_known_as_deep_as_it_is() {
 }
 
 #[test]
-fn what_stands_on_the_bottom_is_told_where_it_is_and_how_high() {
+fn object_on_the_bottom_is_reported_with_place_and_height() {
     let mut rig = Rig::new::<Bathymetry>(parameters());
     sail(&mut rig, 0..31, 1.0);
     let finds = rig
         .take::<Path>("finds")
         .pop()
-        .expect("they are told with each map");
+        .expect("they are published with each map");
     let [find] = finds.waypoints.as_slice() else {
         panic!("expected one, found {:?}", finds.waypoints);
     };
@@ -158,7 +158,7 @@ fn what_stands_on_the_bottom_is_told_where_it_is_and_how_high() {
 }
 
 #[test]
-fn how_fast_sound_is_can_be_told_to_a_sonar_that_does_not_know() {
+fn sound_speed_is_a_parameter_for_sonars_without_one() {
     for (sound_mps, expected_m) in [(0.0, 8.0 / 1.03), (1_545.0, 8.0)] {
         let mut rig = Rig::new::<Bathymetry>(BathymetryParameters {
             sound_mps,
@@ -229,7 +229,7 @@ fn pings_that_are_none_and_beams_without_an_echo_change_nothing() {
 }
 
 #[test]
-fn health_says_who_is_silent() {
+fn health_names_the_silent_source() {
     for (silent, expected) in [
         ("ping", "nothing comes from the sonar"),
         ("pose", "nothing comes from pose"),
@@ -288,7 +288,7 @@ fn slope(boxes: &[([f64; 2], f64, f64)]) -> Map {
 }
 
 #[test]
-fn a_slope_alone_is_nothing_and_what_stands_on_it_is_told_the_highest_first() {
+fn objects_on_a_slope_are_reported_highest_first() {
     let settings = ShoalSettings::default();
     assert_eq!(shoals(&slope(&[]), &settings).unwrap(), []);
     let map = slope(&[([10.0, 10.0], 1.0, 1.0), ([30.0, 25.0], 1.5, 2.0)]);
@@ -328,7 +328,7 @@ fn one_cell_alone_and_what_is_not_known_are_no_find() {
 }
 
 #[test]
-fn no_more_are_told_than_anybody_reads_and_a_map_without_heights_is_refused() {
+fn finds_are_bounded_and_a_map_without_heights_is_refused() {
     let settings = ShoalSettings {
         n_cells: 1,
         ..ShoalSettings::default()

@@ -107,7 +107,7 @@ fn rule(unknown: Unknown) -> PlaneRule {
 }
 
 #[test]
-fn a_map_says_what_is_blocked_and_what_is_not_any_more() {
+fn map_blocks_and_frees_cells() {
     let good = 1.0;
     let bad = 0.2;
     let unknown = f32::NAN;

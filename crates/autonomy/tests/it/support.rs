@@ -181,7 +181,7 @@ pub(crate) fn pose(utime: i64, x: f64, y: f64, heading_rad: f64) -> PoseTransfor
     }
 }
 
-/// What a device of the vehicle says.
+/// What a device of the vehicle sends.
 pub(crate) fn ranges(utime: i64, duration_us: i32, points: Vec<[f32; 4]>) -> Range3d {
     let SensorNoise {
         min_range_m,

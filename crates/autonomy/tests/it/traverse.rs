@@ -18,7 +18,7 @@ fn judged(height: impl Fn(f64, f64) -> f64) -> Map {
     traverse(&heights(N, CELL_M, height), &LIMITS).expect("it is a map")
 }
 
-/// What a plane says at a place.
+/// The value of a plane at a place.
 fn at(map: &Map, name: &str, x: f64, y: f64) -> f32 {
     plane(map, name)[(y / CELL_M) as usize][(x / CELL_M) as usize]
 }

@@ -102,7 +102,7 @@ impl Bench {
     fn pass(&mut self) -> [f64; 2] {
         self.rig.advance(TICK);
         self.wishes.extend(self.rig.take::<Thrust>("wish"));
-        let last = self.wishes.last().expect("it always says something");
+        let last = self.wishes.last().expect("it always publishes something");
         [last.port_ratio, last.starboard_ratio]
     }
 
@@ -121,7 +121,7 @@ fn first(afloat: Afloat, guidance: &Guidance) -> [f64; 2] {
 }
 
 #[test]
-fn a_wish_is_told_ten_times_a_second_with_the_time_of_its_decision() {
+fn set_point_is_published_at_10_hz_with_the_time_of_its_decision() {
     let mut bench = Bench::new();
     for _ in 0..20 {
         bench.tick(STILL, &heading(0.0, 1.0));
@@ -136,8 +136,7 @@ fn a_wish_is_told_ten_times_a_second_with_the_time_of_its_decision() {
 }
 
 #[test]
-fn without_a_pose_or_guidance_or_with_numbers_that_are_none_there_is_no_thrust_and_health_says_why()
-{
+fn without_valid_pose_or_guidance_there_is_no_thrust_and_health_has_the_reason() {
     let why = |bench: &Bench| {
         let health = bench.rig.health();
         if let Health::Degraded(why) = health {
@@ -159,8 +158,8 @@ fn without_a_pose_or_guidance_or_with_numbers_that_are_none_there_is_no_thrust_a
         let [port, starboard] = bench.pass();
         assert_eq!([port, starboard], [0.0; 2], "{silent}");
         let expected = match silent {
-            "pose" => "no thrust: nobody knows where the vessel is",
-            _ => "no thrust: nobody says where to go",
+            "pose" => "no thrust: the pose of the vessel is unknown",
+            _ => "no thrust: there is no guidance",
         };
         assert_eq!(why(&bench), expected);
         assert_ne!(
@@ -189,7 +188,7 @@ fn without_a_pose_or_guidance_or_with_numbers_that_are_none_there_is_no_thrust_a
 }
 
 #[test]
-fn rest_and_what_nobody_knows_are_no_thrust() {
+fn rest_and_unknown_guidance_are_no_thrust() {
     let moving = Afloat {
         velocity_mps: [1.0, 0.2],
         rate_radps: 0.3,
@@ -318,7 +317,7 @@ fn a_model_that_is_none_of_a_vessel_with_two_thrusters_is_refused_in_words() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(64)))]
-    /// Whatever the vessel does and is told, thrusters are asked for what they can give.
+    /// In every state and with every set-point, thrusters are asked for what they can give.
     #[test]
     fn a_wish_is_within_what_thrusters_can(
         steps in prop::collection::vec(

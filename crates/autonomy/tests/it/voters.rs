@@ -133,7 +133,7 @@ fn hazard_lets_a_vehicle_turn_where_it_has_room_for_a_quarter_of_a_turn() {
 }
 
 #[test]
-fn hazard_has_the_vehicle_creep_where_nobody_has_seen_the_ground() {
+fn hazard_limits_speed_over_unobserved_ground() {
     let unseen = hazard(|_| f32::NAN, 0.0);
     let (veto, speed, free_m) = arc(&unseen, 0.0);
     assert!(!veto && free_m.is_infinite());
@@ -468,7 +468,7 @@ fn a_mission_follows_what_a_gate_lets_through() {
         let left: Vec<&str> = left.waypoints.iter().map(|goal| &*goal.id).collect();
         assert_eq!(left, expected);
     }
-    // What a gate says again, to whoever did not hear that it was taken, is the same task; what has no id is another one.
+    // A task that a gate repeats because its acceptance was not received is the same task; one without an id is another.
     for (id, n_left) in [(5, 1), (5, 1), (6, 2), (0, 3), (0, 4)] {
         let again = Task {
             id,

@@ -1,4 +1,4 @@
-//! The model server as a component: where everything on the robot is, as services; joints move as channels say.
+//! The model server as a component: where everything on the robot is, as services; joints move as their channels set them.
 
 use crate::{input, output};
 use bowline_component::service::Failure;
@@ -180,13 +180,11 @@ impl ModelServer {
     }
 }
 
-/// What a message says of a joint, and when: by its own time, or that of its arrival.
+/// The value of a joint in a message, with its time: its own, or that of its arrival.
 fn value(catalog: &Catalog, joint: &Fed, message: &Seen<'_, Raw>) -> Result<(f64, i64), String> {
     let channel = &joint.feed.channel;
     let Some(decoded) = catalog.decode(&message.bytes) else {
-        return Err(format!(
-            "what is on {channel} has a type that nobody described"
-        ));
+        return Err(format!("what is on {channel} has an undescribed type"));
     };
     let decoded = decoded.map_err(|error| format!("{channel}: {error}"))?;
     let pick = |path: &FieldPath| {

@@ -31,7 +31,7 @@ source does not report it any more is marked as not refreshed: it is unknown whe
 With --json there is one line for each alarm; with --follow one for each change of one.";
 
 const EXIT_CODES: &str =
-    "Exit code 0 if nothing is wrong; 1 if there is an alarm, or no list was heard.";
+    "Exit code 0 if nothing is wrong; 1 if there is an alarm, or no list was received.";
 
 #[derive(Args, Debug)]
 #[command(
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     }
     if lists.0.is_empty() {
         output::note(&format!(
-            "no list of alarms was heard: {}; a component of kind alarms keeps one",
+            "no list of alarms was received: {}; a component of kind alarms keeps one",
             listener.why_silent()
         ));
         return Ok(Outcome::Diagnostics);
@@ -294,7 +294,7 @@ mod tests {
             source: source.to_owned(),
             severity: Alarm::WARNING,
             state: Alarm::RAISED,
-            cause: "nothing heard\u{1b}[2J".to_owned(),
+            cause: "nothing received\u{1b}[2J".to_owned(),
             consequence: "no place".to_owned(),
             action: "look at it".to_owned(),
             ..Alarm::default()
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_no_name_where_nobody_knows_of_it() {
+    fn json_has_no_name_of_an_unacknowledged_alarm() {
         let mut known = listed("gps");
         assert_eq!(
             to_json(ALARMS.channel, &known)["acknowledged_by"],

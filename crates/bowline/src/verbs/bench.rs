@@ -40,7 +40,7 @@ Examples:
 
 const REMARKS: &str = "
 Multicast stays on this host: TTL 0 only. Stock liblcm takes part where it is found:
-the library of the `lcm` package for Python, or what --liblcm says.
+the library of the `lcm` package for Python, or the path of --liblcm.
 The table goes to standard output, progress to standard error, the plot to a file.";
 
 #[derive(Args, Debug)]

@@ -16,7 +16,7 @@ Examples:
   bowline demo --url udpm://239.255.76.67:7667
                            on LCM's multicast, for other programs to join
 
-Everything is in this process, and the page is on this machine only, unless it is told otherwise. What
+Everything is in this process, and the page is on this machine only, unless options change that. What
 happens is recorded in NAME-demo; `bowline station --log NAME-demo/NAME.mcap` shows it again. ^C ends it.";
 
 #[derive(Args, Debug)]

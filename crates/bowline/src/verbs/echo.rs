@@ -32,7 +32,7 @@ Examples:
 
 Channels are names, or regular expressions that match whole names.
 With --json each line has utime (microseconds since 1970), number (the sender's, or the log's),
-channel, type and message; what nobody can decode has fingerprint and base64 instead.";
+channel, type and message; what cannot be decoded has fingerprint and base64 instead.";
 
 const EXIT_CODES: &str = "\
 Exit code 0 if anything was shown; 1 if nothing came, no message had a field that was asked for, or
@@ -185,9 +185,7 @@ impl<'a> Echo<'a> {
     fn unknown(&mut self, event: &Event, catalog: &Catalog) -> String {
         if !self.is_hint_given {
             self.is_hint_given = true;
-            output::note(
-                "some messages are of a type that nobody has described: --types tells where its .lcm file is",
-            );
+            output::note("some messages are of an undescribed type: --types names its .lcm file");
         }
         let fingerprint = bowline_inspect::fingerprint(&event.payload);
         let fingerprint = fingerprint.map_or("?".to_owned(), |it| format!("fingerprint {it}"));
@@ -249,7 +247,7 @@ impl<'a> Echo<'a> {
             output::note(&format!("{messages} lost on the way here"));
         }
         if self.n_shown == 0 && self.fields.is_empty() {
-            output::note(&format!("nothing was heard: {}", listener.why_silent()));
+            output::note(&format!("nothing was received: {}", listener.why_silent()));
         }
         let mut is_fine = self.n_shown > 0 && !is_lossy;
         for path in self.fields.not_found() {

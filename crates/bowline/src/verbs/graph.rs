@@ -36,13 +36,13 @@ Examples:
   bowline graph -l 'udpm://239.255.76.67:7667?ttl=1' --robot patrol
   bowline graph --json | jq -r '.channels[] | select(.readers == []) | .channel'
 
-On a bus, components say themselves what they read and write, and supervisors what the programs do
+On a bus, components publish what they read and write, and supervisors what the programs do
 that they run. Of other programs it is known what they publish, and not what they read. Of a log
-everybody is shown who was ever there, with when they ended.
-In the text, <- NOBODY is an input that nobody writes. In the drawing it is red; wires of services are dashed.";
+every process of the log is shown, with the time of its end.
+In the text, <- NO WRITER is an input without a writer. In the drawing it is red; wires of services are dashed.";
 
 const EXIT_CODES: &str = "\
-Exit code 0 if all fits together; 1 if something does not, the robot file is wrong, or nobody was heard.";
+Exit code 0 if all fits together; 1 if something does not, the robot file is wrong, or none was received.";
 
 #[derive(Args, Debug)]
 #[command(
@@ -151,7 +151,7 @@ fn listen(arguments: &Arguments) -> anyhow::Result<Graph> {
         screen.finish("")?;
     }
     if graph.nodes.is_empty() {
-        output::note(&format!("nobody was heard: {}", listener.why_silent()));
+        output::note(&format!("none was received: {}", listener.why_silent()));
     }
     Ok(graph)
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   bowline hub                          for programs on this host: tcpq://127.0.0.1:7700
-  bowline hub tcpq://0.0.0.0:7700      for other hosts too; whoever reaches it may publish
+  bowline hub tcpq://0.0.0.0:7700      for other hosts too; any program that reaches it may publish
   bowline hub tcpq://127.0.0.1:0       any free port, which it prints
   bowline hub --json                   a line of JSON a second while anything changes
 
@@ -108,7 +108,7 @@ impl Screen {
             output::note(if address.ip().is_loopback() {
                 "only programs on this host reach it"
             } else {
-                "whoever reaches this address may publish and listen: there are no passwords"
+                "any program that reaches this address may publish and subscribe: there are no passwords"
             });
         }
         Ok(Self {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_is_told_less_and_less_often() {
+    fn repeated_complaint_is_reported_less_often() {
         let mut repeats = Repeats::default();
         let why = || "no hello".to_owned();
         let told: Vec<u16> = (1..=100)
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_and_goes_is_always_told() {
+    fn connections_and_ends_are_always_reported() {
         let mut repeats = Repeats::default();
         for n in 1..=10 {
             let joined = repeats.line(&news(n, Happened::Joined));

@@ -1,6 +1,6 @@
 //! `bowline link`: carries channels between a vehicle and a station over thin links.
 //!
-//! The link itself is in `bowline_link`; here it gets a file, a life, and an end when somebody presses ^C.
+//! The link itself is in `bowline_link`; here it gets a file, a run, and an end on ^C.
 
 mod status;
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline link links/harbour-vehicle.toml          carries what the file says, until ^C
+  bowline link links/harbour-vehicle.toml          carries what the file lists, until ^C
   bowline link links/harbour-vehicle.toml --check  only looks for mistakes in it
   bowline link keygen vehicle.key                  makes a key, and prints what the other end's file needs
   bowline link key vehicle.key                     prints that again
@@ -122,7 +122,7 @@ fn carry(app: &App, path: &Path, is_check: bool) -> anyhow::Result<Outcome> {
     let signals = terminal::end_signals().context("cannot wait for signals")?;
     for path in file.paths.iter().filter(|path| !path.carrier.is_secure) {
         output::note(&format!(
-            "{} has no keys: whoever reaches it may read, change and send, commands too",
+            "{} has no keys: any host that reaches it may read, change and send, commands too",
             path.carrier.name
         ));
     }

@@ -25,11 +25,11 @@ Examples:
   bowline list -v                                    with the counters that are 0
   bowline list --json | jq -r '.channels[].channel'  only the names
 
-The type of a channel is its name, or the fingerprint of one that nobody has described (--types tells
+The type of a channel is its name, or the fingerprint of an undescribed one (--types names
 where it is), or ? for what is not LCM's, with a guess. Jitter is the standard deviation of the time
 between messages, of late.
 It subscribes to everything, so it also shows what a busy receiver would lose. Ctrl-C ends early.
-Exit code 0 if anything was heard; 1 if nothing was: `bowline doctor` may know why.";
+Exit code 0 if anything was received; 1 if nothing was: `bowline doctor` may know why.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &List) -> anyhow::Result<Outcome> {
     if report.is_empty() {
         let why = listener.why_silent();
         let elapsed = listener.elapsed();
-        output::note(&format!("nothing was heard in {elapsed:.1?}: {why}"));
+        output::note(&format!("nothing was received in {elapsed:.1?}: {why}"));
         return Ok(Outcome::Diagnostics);
     }
     Ok(Outcome::Fine)

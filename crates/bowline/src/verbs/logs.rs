@@ -24,7 +24,7 @@ Examples:
 Supervisors keep the last 500 lines of each process, 64 KiB at most. Standard output and standard error
 are one. Programs that write to a file or a pipe often hold back their output: `python3 -u` does not.";
 
-const EXIT_CODES: &str = "Exit code 0 if anybody was heard; 1 if nobody was.";
+const EXIT_CODES: &str = "Exit code 0 if any was received; 1 if none was.";
 
 #[derive(Args, Debug)]
 #[command(

@@ -135,7 +135,7 @@ pub(crate) fn run(app: &App, verb: &Verb) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Opens the model and does something with it; what is wrong with the model has been told when that is not done.
+/// Opens the model and does something with it; if that is not done, the errors of the model were reported.
 fn with(
     app: &App,
     source: &Source,

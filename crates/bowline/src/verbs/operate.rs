@@ -20,7 +20,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline halt a swimmer                          stop the vehicle: from anybody, at any time
+  bowline halt a swimmer                          stop the vehicle: any client, at any time
   bowline operate                                 who or what is in control, and why
   bowline operate status --follow                 and every change of it
   bowline operate clear                           the stop is over; nothing moves because of it
@@ -42,16 +42,16 @@ rules of the vehicle's gate: a verb, and a number for each axis, angles in degre
 takes the lease, waits until the gate has taken the command, and leaves the rest to the vehicle; with
 --stay it keeps the lease until Ctrl-C, so that losing this program is losing the operator.
 Stopping and clearing here is about a vehicle; `bowline stop` is about processes.
-Exit code 0 if the gate took it; 1 if it refused, with its reason, or nobody answered; 2 for wrong usage.";
+Exit code 0 if the gate took it; 1 if it refused, with its reason, or did not answer; 2 for wrong usage.";
 
 const HALT: &str = "\
 Examples:
   bowline halt                     stop the vehicle
   bowline halt a swimmer ahead     and say why
 
-It needs no lease, and is said again until the gate says that it has stopped. This is a software stop: it
+It needs no lease, and is repeated until the gate confirms the stop. This is a software stop: it
 is as good as the software and the links that carry it. `bowline operate clear` ends it.
-Exit code 0 if the gate has stopped the vehicle; 1 if no gate has said so.";
+Exit code 0 if the gate has stopped the vehicle; 1 if no gate has confirmed it.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -100,7 +100,7 @@ struct Who {
     /// What this station is called; without it the name of the host
     #[arg(long, value_name = "NAME", value_parser = input::station_name, global = true)]
     station: Option<String>,
-    /// The rank that it wants; the gate says how much of it counts
+    /// The rank that it requests; the gate decides how much of it counts
     #[arg(long, value_name = "N", default_value = "0", global = true)]
     rank: u16,
     /// Speak for a session that another program holds the lease with
@@ -163,7 +163,7 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Do what a file says, one step on each line
+    /// Execute a script, one step on each line
     Script {
         /// The file
         file: PathBuf,
@@ -293,7 +293,7 @@ fn points(words: &[String]) -> Vec<String> {
     points.chain(rest.iter().cloned()).collect()
 }
 
-/// Until Ctrl-C, unless somebody says for how long.
+/// Until Ctrl-C, unless a duration is given.
 fn for_ever(words: &[String]) -> Vec<String> {
     let mut words = words.to_vec();
     if !words.iter().any(|word| word.starts_with("for=")) {

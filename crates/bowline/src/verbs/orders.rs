@@ -23,7 +23,7 @@ is tried again when it is started, and its alarm ends; so does the safe state wi
 What the safe state has stopped is not started again by itself.";
 
 const EXIT_CODES: &str = "\
-Exit code 0 if it was ordered, and done if that is waited for; 1 if nobody answered, or somebody
+Exit code 0 if it was ordered, and done if that is waited for; 1 if no supervisor answered, or one
 refused.";
 
 #[derive(Args, Debug)]
@@ -146,7 +146,7 @@ fn not_done(heard: &Heard, action: i8, before: &Supervisor, name: &str) -> Optio
     let find = |status: &Supervisor| status.processes.iter().find(|it| it.name == name).cloned();
     let (was, is) = (find(before), status.and_then(find));
     let Some(is) = is else {
-        return Some(format!("{} is not heard of", printable(name)));
+        return Some(format!("{} is not received", printable(name)));
     };
     let is_other = was.is_none_or(|was| was.started_utime != is.started_utime);
     let is_done = match (action, is.state) {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline ps                       all processes of all robots that are heard
+  bowline ps                       all processes of all robots that are received
   bowline ps --robot raptor        of one robot
   bowline ps --watch               again and again, until ^C
   bowline ps --json | jq -r '.processes[] | select(.state == \"given up\") | .name'
@@ -27,7 +27,7 @@ tries again), waiting (for those it depends on), resting (before it is tried aga
 running or stopping. CPU is of one processor. With --json there is one line for each supervisor. `bowline alarms` lists what is wrong, of components too.";
 
 const EXIT_CODES: &str = "\
-Exit code 0 if all is well; 1 if nobody was heard, or there is an alarm.";
+Exit code 0 if all is well; 1 if none was received, or there is an alarm.";
 
 #[derive(Args, Debug)]
 #[command(
@@ -109,7 +109,7 @@ fn finish(roster: &Roster, listener: &Listener, whom: &Whom) -> anyhow::Result<O
             "no"
         };
         output::note(&format!(
-            "{which} supervisor was heard: {}",
+            "{which} supervisor was received: {}",
             listener.why_silent()
         ));
         return Ok(Outcome::Diagnostics);
@@ -161,7 +161,7 @@ fn headline(entry: &Entry, now: Time) -> String {
     );
     let silent = now.since(entry.heard);
     if silent > SILENT {
-        text += &format!(", not heard for {:.0} s", silent.as_secs_f32());
+        text += &format!(", no message for {:.0} s", silent.as_secs_f32());
     }
     text.push('\n');
     for alarm in alarm.lines() {

@@ -33,9 +33,9 @@ Examples:
   bowline pub blob --raw @picture.jpg                 bytes as they are
 
 TYPE is a name with or without its package: of a type in --types, in the project's folder of types,
-of Bowline's own, or one that somebody on the bus describes. Fields that only say how long an array
+of Bowline's own, or one described on the bus. Fields that only hold the length of an array
 is may be left out. JSON may have // comments, as --example prints them.
-Lines of the form that `bowline echo --json` and `bowline log cat` print say themselves on which
+Lines of the form that `bowline echo --json` and `bowline log cat` print name the channel on which
 channel and as which type they are published.
 Exit code 0 if everything was published; 1 if something was refused; 2 for wrong usage.";
 
@@ -293,7 +293,7 @@ impl<'a> Sending<'a> {
         if self.interrupt.is_set() {
             return false;
         }
-        #[expect(clippy::cast_precision_loss, reason = "more than anybody sends")]
+        #[expect(clippy::cast_precision_loss, reason = "more than is ever sent")]
         let due = self.rate_hz.map(|hz| self.n_sent as f64 / hz);
         let due = due.and_then(|due_s| Duration::try_from_secs_f64(due_s).ok());
         let due = due.unwrap_or_else(|| self.started.elapsed());

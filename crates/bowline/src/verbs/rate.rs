@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     }
     let is_lossy = listener.note_damage();
     if rates.channels.is_empty() {
-        output::note(&format!("nothing was heard: {}", listener.why_silent()));
+        output::note(&format!("nothing was received: {}", listener.why_silent()));
     }
     Ok(if rates.channels.is_empty() || is_lossy {
         Outcome::Diagnostics

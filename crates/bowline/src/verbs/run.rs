@@ -43,9 +43,9 @@ Examples:
   bowline run robots/raptor.toml --source sim --lockstep --for 30s --kill arbiter@20s
                                                   what happens when a component dies
   bowline run robots/example.toml --source log:day.mcap --verify
-                                                  do the components say what they said that day?
+                                                  do the components repeat their recorded outputs?
 
-Without --lockstep, each component has a process of its own (or shares one, as the file says), which
+Without --lockstep, each component has a process of its own (or shares one, as in the file), which
 is watched and restarted; ^C stops all of them in order. `bowline ps`, `start`, `stop`, `restart` and
 `logs` talk to it over the bus. With --lockstep, all components run in this process on the time of
 their events: nothing is lost, and the same source gives the same bytes.

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline serial /dev/ttyUSB0 --baud 4800 --from gps.line            what a receiver says
+  bowline serial /dev/ttyUSB0 --baud 4800 --from gps.line            the sentences of a receiver
   bowline serial /dev/ttyS1 --baud 57600 --from scanner.answers --to scanner.questions
   bowline serial --pty /tmp/scanner --from scanner.questions --to scanner.answers
                          a pseudo-terminal: who opens /tmp/scanner talks to the simulated scanner

@@ -73,7 +73,7 @@ struct Manner {
     /// End after so much simulated time, as in 90s
     #[arg(long = "for", value_name = "DURATION", value_parser = input::period, requires = "lockstep")]
     duration: Option<Duration>,
-    /// Write everything that is heard and said to a log
+    /// Write everything that is received and published to a log
     #[arg(long, value_name = "FILE", requires = "lockstep")]
     record: Option<PathBuf>,
     /// Where the bus is; without it as other verbs have it
@@ -83,7 +83,7 @@ struct Manner {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
-    /// Check a world, and say what is in it
+    /// Check a world, and list what is in it
     #[command(after_help = "Examples:\n  bowline sim check worlds/blocks.toml\n  \
                             bowline sim check worlds/blocks.toml --json | jq .bodies")]
     Check(Check),
@@ -163,7 +163,7 @@ fn simulate(app: &App, world: &Path, arguments: &Arguments) -> anyhow::Result<Ou
         let message = "expected --model FILE: the robot that is in the world";
         return Err(input::Usage(message.to_owned()).into());
     };
-    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let folder = std::env::current_dir().context("the current folder is unknown")?;
     let simulation = simulation(app, world, model)?;
     let text = robot_text(world, model, simulation.vehicle());
     let checked = robot_file::check_text(app, &text, &folder, &manner.presets.presets)?;
@@ -181,7 +181,7 @@ fn simulate(app: &App, world: &Path, arguments: &Arguments) -> anyhow::Result<Ou
     })
 }
 
-/// What somebody would write who makes a robot file of it.
+/// The text of a robot file of it.
 fn robot_text(world: &Path, model: &Path, vehicle: &Vehicle) -> String {
     let quoted = |path: &Path| Value::from(path.display().to_string()).to_string();
     let command = vehicle.command();

@@ -169,7 +169,7 @@ fn answer(app: &mut App, input: &Input, feed: &mut Feed) -> Wish {
 /// What the terminal can show of pictures.
 #[expect(
     clippy::disallowed_methods,
-    reason = "terminals say what they can in the environment"
+    reason = "terminals describe themselves in the environment"
 )]
 fn gallery() -> Gallery {
     let colours = Colours::of_terminal(|name| std::env::var(name).ok());

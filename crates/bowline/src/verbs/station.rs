@@ -33,7 +33,7 @@ Examples:
   bowline station --chart worlds/harbour.geojson --robot robots/harbour.toml
                                                         with a chart, and with sensors where they are
   bowline station --panels examples/panel               with panels of your own, which the page loads
-  bowline station --log harbour.mcap                    a log in the same displays; nobody can be commanded
+  bowline station --log harbour.mcap                    a log in the same displays, without commands
   bowline station password                              asks for a password, prints what --users wants of it
   bowline station certificate bridge.local 192.168.1.5  makes station.pem and station.key for these names
   bowline station --listen 0.0.0.0:8443 --host bridge.local --users people.toml \\
@@ -46,7 +46,7 @@ A file of people:
   password = \"$argon2id$...\"       # from `bowline station password`
 
 The station cannot move a vehicle: it carries what people ask for to the vehicle's gate, which decides.
-What people do is written to the audit log, a log like any other, and said on the bus as station.audit.
+What people do is written to the audit log, a log like any other, and published as station.audit.
 It ends with ^C. Exit code 0 if it ran; 1 if it could not; 2 for wrong usage.";
 
 /// The default address of a station: only this machine reaches it.
@@ -309,7 +309,7 @@ fn model(app: &App, text: &str) -> anyhow::Result<Model> {
         return Err(Usage(format!("{path} is no robot that could run")).into());
     };
     let Some(file) = robot.model() else {
-        return Err(Usage(format!("{path} says of no model")).into());
+        return Err(Usage(format!("{path} names no model")).into());
     };
     model_of(prefix, file)
 }
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn without_being_told_only_this_machine_reaches_it() {
+    fn station_listens_on_loopback_by_default() {
         let options = Line::parse_from(["station"]).door.options().unwrap();
         assert!(options.listen.ip().is_loopback(), "{}", options.listen);
         let listen = SocketAddr::new(options.listen.ip(), 0);

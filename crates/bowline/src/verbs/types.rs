@@ -232,7 +232,7 @@ fn load(sources: &TypeSources) -> anyhow::Result<Compiled> {
     if let Some(missing) = sources.types.iter().find(|path| !path.exists()) {
         let missing = missing.display();
         let message = format!(
-            "expected types in {missing}, found no such file or folder: say where they are with --types DIR"
+            "expected types in {missing}, found no such file or folder: give their place with --types DIR"
         );
         return Err(Usage(message).into());
     }

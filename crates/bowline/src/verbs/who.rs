@@ -23,12 +23,12 @@ Examples:
   bowline who -v                                  with all channels and their types
   bowline who --json | jq -r 'select(.lost > 0) | .process'
 
-Names come from the programs themselves (Bowline's say who they are every 5 s) and, for programs
+Names come from the programs themselves (Bowline's publish their names every 5 s) and, for programs
 of this machine, from /proc: those of other users need root. Through a hub or shared memory senders
-cannot be told apart, and only programs that say who they are have names.
+cannot be distinguished, and only programs that publish their names have names.
 With --json there is one line for each program.";
 
-const EXIT_CODES: &str = "Exit code 0 if anybody was heard; 1 if nobody was.";
+const EXIT_CODES: &str = "Exit code 0 if any was received; 1 if none was.";
 
 #[derive(Args, Debug)]
 #[command(
@@ -107,7 +107,7 @@ fn finish(listener: &Listener, senders: &Senders, found: &[Who]) -> anyhow::Resu
         output::note(&format!("and {messages} from further senders"));
     }
     if found.is_empty() {
-        output::note(&format!("nobody was heard: {}", listener.why_silent()));
+        output::note(&format!("none was received: {}", listener.why_silent()));
         return Ok(Outcome::Diagnostics);
     }
     Ok(Outcome::Fine)

@@ -147,7 +147,7 @@ fn figures_are_shown_although_the_plot_fails() {
 }
 
 #[test]
-fn help_offers_nothing_that_is_refused_and_says_where_the_plot_goes() {
+fn help_offers_only_accepted_options_and_the_plots_path() {
     let folder = scratch("bench-help");
     for (verb, is_flat_out) in [("echo", false), ("oneway", true)] {
         let text = stdout(&bowline_in(&folder, &["bench", verb, "--help"], b""));
@@ -176,7 +176,7 @@ fn a_network_without_multicast_is_diagnosed_instead_of_measured() {
 }
 
 #[test]
-fn an_interrupted_run_leaves_nobody_behind() {
+fn interrupted_run_leaves_no_process() {
     let folder = scratch("bench-interrupted");
     let namespace = Namespace::new();
     let mut bench = namespace

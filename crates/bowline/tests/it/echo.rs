@@ -85,7 +85,7 @@ fn echo_shows_messages_for_people_and_nothing_that_a_terminal_obeys() {
 }
 
 #[test]
-fn what_nobody_can_decode_is_bytes_with_a_guess_and_one_hint() {
+fn undescribed_message_is_bytes_with_a_guess_and_one_hint() {
     let folder = scratch("echo-unknown");
     day(&folder);
     let output = bowline_in(&folder, &["echo", "-l", "day.log", "blob", "note"], b"");
@@ -206,7 +206,7 @@ fn types_come_from_the_nearest_folder_of_the_project_and_broken_ones_do_not_stop
 }
 
 #[test]
-fn silence_and_wrong_places_are_told() {
+fn silence_and_wrong_places_are_reported() {
     let folder = scratch("echo-silence");
     day(&folder);
     let output = bowline_in(&folder, &["echo", "-l", "day.log", "missing"], b"");
@@ -292,7 +292,7 @@ fn echo_on_a_file_url_shows_every_message_of_either_format() {
 }
 
 #[test]
-fn everything_that_is_wrong_with_json_is_told_with_its_path_and_an_example() {
+fn json_errors_are_reported_with_path_and_example() {
     let folder = scratch("pub-faults");
     let json =
         br#"{"waypoints": [{"id": 5, "extra": 1}, {"id": "b", "position": "x"}], "depth": 2}"#;

@@ -28,7 +28,9 @@ impl Running {
 
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
-        self.output.read_line(&mut line).expect("it says something");
+        self.output
+            .read_line(&mut line)
+            .expect("it prints something");
         line.trim_end().to_owned()
     }
 
@@ -59,10 +61,10 @@ impl Drop for Running {
 }
 
 #[test]
-fn it_says_where_it_is_relays_and_ends_when_interrupted() {
+fn hub_prints_its_url_relays_and_ends_when_interrupted() {
     let mut hub = Running::start(&["tcpq://127.0.0.1:0"]);
     let line = hub.line();
-    let url = line.strip_prefix("hub at ").expect("it says where it is");
+    let url = line.strip_prefix("hub at ").expect("it prints where it is");
     let bus = Bus::open(url).unwrap();
     let inbox = bus.events("X").unwrap();
     bus.publish_bytes("X", b"through the hub").unwrap();
@@ -114,7 +116,7 @@ fn what_cannot_be_is_refused_with_what_could() {
             "expected HOST:PORT such as 127.0.0.1:7700",
         ),
         ("7700", "expected scheme://address"),
-        (&taken, "`ss -tlnp` tells who does"),
+        (&taken, "`ss -tlnp` lists who does"),
     ] {
         let output = bowline_in(&scratch("hub"), &["hub", url], b"");
         assert_eq!(output.status.code(), Some(1));

@@ -21,7 +21,7 @@ impl Publisher {
         let output = child.stdout.take().expect("it is piped");
         BufReader::new(output)
             .read_line(&mut line)
-            .expect("it says something");
+            .expect("it prints something");
         assert_eq!(line, "ready\n");
         Self(child)
     }
@@ -143,7 +143,7 @@ fn a_table_for_people_is_harmless_and_complete() {
 }
 
 #[test]
-fn counters_that_are_0_are_left_out_and_a_line_says_that_nothing_was_lost() {
+fn zero_counters_are_left_out_and_a_line_reports_no_loss() {
     let namespace = Namespace::new();
     let _publisher = Publisher::ours(&namespace);
     let text = stdout(&list(&namespace, &["--for", "500ms"]));
@@ -159,12 +159,12 @@ fn silence_is_exit_code_1_and_a_hint() {
     let output = list(&namespace, &["--for", "10ms", URL]);
     assert_eq!(output.status.code(), Some(1));
     // One word for a shell.
-    let hint = format!("`bowline doctor '{URL}'` says");
+    let hint = format!("`bowline doctor '{URL}'` checks");
     assert!(stderr(&output).contains(&hint), "{}", stderr(&output));
 }
 
 #[test]
-fn where_nobody_can_be_heard_it_says_so() {
+fn unreachable_bus_is_reported() {
     let folder = scratch("list-alone");
     let output = bowline_in(&folder, &["list", "--for", "10ms", "memq://"], b"");
     assert_eq!(output.status.code(), Some(1));
@@ -179,7 +179,7 @@ fn a_hub_that_is_not_there_is_trouble_and_not_silence() {
     let output = list(&namespace, &["--for", "10ms", hub]);
     assert_eq!(output.status.code(), Some(1));
     for text in [stdout(&output), stderr(&output)] {
-        assert!(text.contains("nobody listens there"), "{text}");
+        assert!(text.contains("no hub listens there"), "{text}");
         assert!(!text.contains("nothing was lost"), "{text}");
     }
     let output = list(&namespace, &["--for", "10ms", "--json", hub]);
@@ -188,7 +188,7 @@ fn a_hub_that_is_not_there_is_trouble_and_not_silence() {
 }
 
 #[test]
-fn an_error_says_each_thing_once() {
+fn error_has_each_cause_once() {
     let namespace = Namespace::bare();
     let output = list(&namespace, &["--for", "10ms", URL]);
     let text = stderr(&output);

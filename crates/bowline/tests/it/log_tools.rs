@@ -67,7 +67,7 @@ fn assert_has(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn info_says_what_is_in_a_log() {
+fn info_lists_the_content_of_a_log() {
     let folder = scratch("log_info");
     make(&folder.join("a.log"), 45.5);
     let text = expect(&folder, 0, &["info", "a.log"]);
@@ -136,7 +136,7 @@ fn types_that_the_log_does_not_describe_come_from_a_folder() {
     assert_eq!(expect(&folder, 0, &["cat", "a.mcap"]), known);
     assert_has(
         &expect(&folder, 1, &["export", "a.log", "t"]),
-        &["nobody knows"],
+        &["unknown type"],
     );
     expect(&folder, 0, &["export", "a.mcap", "t", "--format", "csv"]);
     let table = fs::read_to_string(folder.join("t/odd.csv")).unwrap();
@@ -184,7 +184,7 @@ fn cat_picks_channels_times_and_fields() {
 }
 
 #[test]
-fn convert_there_and_back_is_the_same_and_diff_says_so() {
+fn convert_there_and_back_is_equal_by_diff() {
     let folder = scratch("log_convert");
     make(&folder.join("a.log"), 45.5);
     for how in ["none", "lz4", "zstd"] {
@@ -232,7 +232,7 @@ fn diff_shows_the_first_field_that_differs() {
 }
 
 #[test]
-fn what_bowline_says_of_itself_is_compared_only_if_somebody_wants_it() {
+fn housekeeping_is_compared_only_on_request() {
     let folder = scratch("log_diff_housekeeping");
     for (name, payload) in [("a.log", b"one"), ("b.log", b"two")] {
         let mut writer = Writer::create(folder.join(name), WriterOptions::default()).unwrap();
@@ -265,7 +265,8 @@ fn what_bowline_says_of_itself_is_compared_only_if_somebody_wants_it() {
         let args = [&["diff", "a.log", "b.log"], options].concat();
         let text = expect(&folder, code, &args);
         assert_has(&text, &[expected]);
-        let is_said = text.contains("not compared: what Bowline says of itself (bowline.*)");
+        let is_said =
+            text.contains("not compared: what Bowline publishes about itself (bowline.*)");
         assert_eq!(is_said, options.is_empty(), "{text}");
     }
     fs::write(folder.join("c.log"), "no log at all, but some text").unwrap();
@@ -277,7 +278,7 @@ fn what_bowline_says_of_itself_is_compared_only_if_somebody_wants_it() {
 }
 
 #[test]
-fn filter_keeps_what_it_is_told_to() {
+fn filter_keeps_the_selection() {
     let folder = scratch("log_filter");
     make(&folder.join("a.log"), 45.5);
     let text = expect(
@@ -368,7 +369,7 @@ fn every_verb_of_log_explains_itself_with_an_example() {
 }
 
 #[test]
-fn the_last_map_of_a_log_is_drawn_and_what_cannot_be_is_told_with_what_can() {
+fn last_map_of_a_log_is_drawn_and_other_layers_are_listed() {
     let folder = scratch("log-draw");
     let robots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../robots");
     let robot = robots.join("harbour.toml").display().to_string();

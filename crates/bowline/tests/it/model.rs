@@ -86,7 +86,7 @@ fn programs_get_json_with_every_digit() {
 }
 
 #[test]
-fn joints_that_nobody_moved_are_said_to_be_at_rest() {
+fn unmoved_joints_are_reported_at_rest() {
     let args = [
         "model",
         "transform",
@@ -188,7 +188,7 @@ fn ring(folder: &Path, last: &str) -> PathBuf {
 }
 
 #[test]
-fn check_fails_when_a_loop_does_not_close_and_says_by_how_much() {
+fn check_fails_on_an_open_loop_with_its_error() {
     let folder = scratch("model-check");
     ring(&folder, "-2 0 0.003");
     let fine = bowline_in(&folder, &["model", "check", "-m", "ring.xml"], b"");
@@ -218,7 +218,7 @@ fn check_fails_when_a_loop_does_not_close_and_says_by_how_much() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_places_and_end_with_1() {
+fn errors_are_reported_with_their_lines_and_exit_code_1() {
     let folder = scratch("model-mistakes");
     write(&folder, "b.xml", BODY);
     write(

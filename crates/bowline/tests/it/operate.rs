@@ -15,7 +15,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Output, Stdio};
 
-/// More than are heard of anything before a test has failed.
+/// More than are received of anything before a test has failed.
 const MOST: usize = 1_000;
 
 /// A program that runs beside the test, ended with the value.
@@ -37,7 +37,7 @@ impl Running {
         Self { child, errors }
     }
 
-    /// The line in which it says this.
+    /// The line with this text.
     fn wait_for(&mut self, words: &str) -> String {
         let mut heard = String::new();
         loop {
@@ -46,7 +46,7 @@ impl Running {
             heard.push_str(&line);
             assert!(
                 n_bytes > 0,
-                "it ended before it said {words:?}, with {heard:?}"
+                "it ended before it printed {words:?}, with {heard:?}"
             );
             if line.contains(words) {
                 return line;
@@ -135,7 +135,7 @@ impl Robot {
     fn wait_for_thrust(&self, is_so: impl Fn([f64; 2]) -> bool) {
         for _ in 0..MOST {
             let thrust = self.thrusts.recv_timeout(PATIENCE).unwrap();
-            let thrust = thrust.expect("the driver says what it does");
+            let thrust = thrust.expect("the driver publishes what it does");
             if is_so([thrust.port_ratio, thrust.starboard_ratio]) {
                 return;
             }
@@ -151,7 +151,7 @@ impl Robot {
         bowline_in(&self.folder, &self.args(station, args), b"")
     }
 
-    /// Says it, and the gate takes it.
+    /// Sends it, and the gate takes it.
     fn do_so(&self, station: &str, args: &[&str]) -> String {
         let output = self.say(station, args);
         let errors = stderr(&output);
@@ -159,7 +159,7 @@ impl Robot {
         stdout(&output)
     }
 
-    /// Says it, and is refused with these words.
+    /// Sends it, and is refused with these words.
     fn is_refused(&self, station: &str, args: &[&str], words: &str) {
         let output = self.say(station, args);
         let errors = stderr(&output);
@@ -176,7 +176,7 @@ impl Robot {
     }
 }
 
-/// The session that a program which takes control says it has.
+/// The session that a program which takes control reports.
 fn session(line: &str) -> String {
     let number = line.split("session ").nth(1).unwrap();
     number.split(';').next().unwrap().to_owned()
@@ -224,7 +224,7 @@ fn a_person_clears_the_stop_gives_a_task_and_leaves_it_to_the_vehicle() {
 }
 
 #[test]
-fn anybody_halts_it_from_another_shell_and_clearing_moves_nothing() {
+fn halt_from_another_shell_stops_and_clearing_moves_nothing() {
     let robot = Robot::start("halt");
     robot.do_so("bridge", &["operate", "clear"]);
     let mut steering = robot.begin("bridge", &["operate", "thrust", "0.3", "-0.2"]);
@@ -246,7 +246,7 @@ fn anybody_halts_it_from_another_shell_and_clearing_moves_nothing() {
 
     robot.do_so("bridge", &["operate", "clear"]);
     robot.wait("it is cleared", |gate| gate.state == Gate::IDLE);
-    // Two seconds of what the driver says, and more.
+    // Two seconds of the driver's output, and more.
     for _ in 0..40 {
         let thrust = robot.thrusts.recv_timeout(PATIENCE).unwrap().unwrap();
         assert_eq!((thrust.port_ratio, thrust.starboard_ratio), (0.0, 0.0));
@@ -339,7 +339,7 @@ fn a_script_is_followed_step_by_step() {
 }
 
 #[test]
-fn without_a_gate_nobody_is_told_that_it_was_done() {
+fn without_a_gate_no_success_is_reported() {
     let folder = scratch("operate-nobody");
     let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
     let url = hub.url().to_string();
@@ -359,7 +359,7 @@ fn without_a_gate_nobody_is_told_that_it_was_done() {
 }
 
 #[test]
-fn what_makes_no_sense_is_said_before_anybody_is_asked() {
+fn nonsense_is_reported_before_any_request() {
     let folder = scratch("operate-usage");
     for (args, expected) in [
         (&["goto", "here"][..], "here"),
@@ -566,13 +566,13 @@ fn two_experiments_of_a_robot_are_commanded_from_two_stations_each_under_a_lease
     let found = holders(&status(""), &status("arm."));
     assert_eq!(found, ("bridge".into(), "lab".into()), "at the same time");
     assert_eq!(status("arm.")["name"], "arm");
-    // Who holds the one has no say in the other, and stops concern one of them only.
+    // The holder of one has no authority over the other, and stops concern one of them only.
     robot.is_refused("lab", &["operate", "goto", "1", "2"], "unanswered: ");
     assert_eq!(status("")["holder"], "bridge");
     drop(lab);
     robot.do_so("lab", &["operate", "--prefix", "arm.", "clear"]);
     assert_eq!(status("arm.")["state"], "idle");
-    assert_eq!(status("")["state"], "stopped", "nobody has cleared that");
+    assert_eq!(status("")["state"], "stopped", "that was not cleared");
     robot.do_so(
         "lab",
         &[

@@ -1,4 +1,4 @@
-//! `bowline run`: what it says before anything starts, and where it takes data from.
+//! `bowline run`: what it reports before anything starts, and where it takes data from.
 
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use std::fs;
@@ -44,7 +44,7 @@ fn record(folder: &Path, log: &str) {
 }
 
 #[test]
-fn a_check_says_which_file_is_recorded_to() {
+fn check_prints_the_recorded_file() {
     let folder = scratch("run-records-to");
     write(&folder, "robot.toml", ROBOT);
     let check = |expected: &str| {
@@ -59,7 +59,7 @@ fn a_check_says_which_file_is_recorded_to() {
 }
 
 #[test]
-fn a_check_says_what_happens_when_a_component_is_given_up() {
+fn check_prints_what_happens_when_a_component_is_given_up() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = bowline_in(&root, &["run", "robots/example.toml", "--check"], b"");
     let text = stdout(&output);
@@ -81,7 +81,7 @@ fn seconds(output: &Output) -> [f64; 2] {
 }
 
 #[test]
-fn simulated_time_goes_as_fast_as_it_is_told_and_the_bus_hears_all_of_it() {
+fn simulated_time_has_its_rate_and_the_bus_receives_all() {
     let folder = scratch("run-rate");
     write(&folder, "robot.toml", ROBOT);
     let run = |more: &[&str]| {
@@ -93,7 +93,7 @@ fn simulated_time_goes_as_fast_as_it_is_told_and_the_bus_hears_all_of_it() {
     run(&["--for", "2s", "--record", "alone.lcmlog"]);
     let log = folder.join("bus.lcmlog");
     let url = format!("file://{}?mode=w&announce=off", log.display());
-    // Faster than time and slower; never faster than it is told.
+    // Faster than time and slower; never faster than requested.
     let [simulated, took] = run(&["--for", "2s", "--rate", "20", "-l", &url]);
     assert!(simulated > 1.9 && took >= simulated / 20.0, "{took} s");
     let [simulated, took] = run(&["--for", "100ms", "--rate", "0.5", "-l", "memq://"]);
@@ -159,7 +159,7 @@ fn a_program_that_is_not_there_is_pointed_out_and_not_started() {
 }
 
 #[test]
-fn a_joint_needs_a_number_where_its_model_says() {
+fn joint_needs_a_number_in_the_models_field() {
     let folder = scratch("run-joint");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let model = root.join("models/raptor/raptor.xml");
@@ -181,7 +181,7 @@ fn a_joint_needs_a_number_where_its_model_says() {
 }
 
 #[test]
-fn experiments_are_told_in_lockstep_too_once_a_second_of_its_time() {
+fn experiments_are_published_in_lockstep_once_a_simulated_second() {
     let folder = scratch("run-experiments");
     let robot = format!(
         "{ROBOT}[experiment.beating]\nabout = \"Beats.\"\ncomponents = [\"beat\"]\n[experiment.hearing]\ncomponents = [\"relay\"]\n"

@@ -55,7 +55,7 @@ impl Running {
         while !line.contains(words) {
             line.clear();
             let n_bytes = self.errors.read_line(&mut line).expect("it is text");
-            assert!(n_bytes > 0, "it ended before it said {words:?}");
+            assert!(n_bytes > 0, "it ended before it printed {words:?}");
         }
         line
     }
@@ -164,7 +164,7 @@ fn bytes_go_both_ways_through_a_pseudo_terminal_and_a_line_that_was_cut_comes_ba
 
 /// The newest word counts: a controller that was stuck must not carry out what came before.
 #[test]
-fn a_reader_that_had_stopped_hears_nothing_of_what_was_said_meanwhile() {
+fn stopped_reader_gets_nothing_sent_meanwhile() {
     const N_DROPPED: u64 = 20;
     let link = scratch("serial-stuck").join("tty").display().to_string();
     let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
@@ -216,7 +216,7 @@ fn a_reader_that_had_stopped_hears_nothing_of_what_was_said_meanwhile() {
         let first = numbers.first().copied();
         assert!(
             first > Some(n_dropped),
-            "{n_dropped} were dropped, and then it said {numbers:?}"
+            "{n_dropped} were dropped, and then it sent {numbers:?}"
         );
         n_dropped
     });
@@ -232,7 +232,7 @@ fn a_reader_that_had_stopped_hears_nothing_of_what_was_said_meanwhile() {
 }
 
 #[test]
-fn what_cannot_be_a_line_is_told() {
+fn invalid_line_is_reported() {
     let folder = scratch("serial-wrong");
     let plain = folder.join("plain");
     fs::write(&plain, "text").unwrap();
@@ -326,12 +326,12 @@ fn a_scanner_that_misbehaves_gives_a_stream_in_which_nothing_is_false() {
         let found = sectors(scan);
         assert!(
             seen.clone().any(|it| sectors(it) == found),
-            "a scan at {asked} that nobody could see"
+            "a scan at {asked} out of sight"
         );
     }
     let device = messages(&folder, &log, "scanner.device")
         .pop()
-        .expect("it is told");
+        .expect("it is reported");
     assert!(device["n_restarts"].as_i64() > Some(0), "{device}");
 }
 
@@ -408,7 +408,7 @@ impl Wired {
 }
 
 #[test]
-fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulled() {
+fn scanner_on_a_real_line_is_received_again_after_the_cable_was_pulled() {
     let robot = Wired::new(
         "scanner_pty",
         "--baud 57600 --from scanner.answers --to scanner.questions",
@@ -420,7 +420,8 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
     let mut child = robot.start();
     let wait = |what: &str, is_so: &dyn Fn(&Device) -> bool| loop {
         let device = devices.recv_timeout(PATIENCE).expect("the bus is there");
-        let device = device.unwrap_or_else(|| panic!("nothing was heard of the scanner: {what}"));
+        let device =
+            device.unwrap_or_else(|| panic!("nothing was received of the scanner: {what}"));
         if is_so(&device) {
             return;
         }
@@ -430,7 +431,7 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
     let experiment = experiments
         .recv_timeout(PATIENCE)
         .expect("the bus is there");
-    let experiment = experiment.expect("it is told every second");
+    let experiment = experiment.expect("it is published every second");
     assert_eq!(
         (&experiment.robot, &experiment.name),
         (&robot.name, &"looking".to_owned())
@@ -497,7 +498,7 @@ fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_
     });
     assert!(
         silent,
-        "the driver never said that the controller is silent"
+        "the driver never reported that the controller is silent"
     );
     robot.plug_it_in();
     wait("with a cable again", (-0.25, 0.5));

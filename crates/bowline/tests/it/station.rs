@@ -1,4 +1,4 @@
-//! `bowline station` and `bowline demo` as programs: they say where the page is, serve it, and end when they are told to.
+//! `bowline station` and `bowline demo` as programs: they print the address of the page, serve it, and end on ^C.
 
 use crate::hub::Running;
 use crate::{bowline_in, scratch, stderr, stdout, write};
@@ -36,8 +36,8 @@ impl Serving {
         let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
         let url = loop {
             let mut line = String::new();
-            let n_read = output.read_line(&mut line).expect("it says something");
-            assert!(n_read > 0, "it ended before it said where the page is");
+            let n_read = output.read_line(&mut line).expect("it prints something");
+            assert!(n_read > 0, "it ended before it printed where the page is");
             if let Some(url) = line.trim_end().strip_prefix("station: ") {
                 break url.trim_end_matches('/').to_owned();
             }
@@ -90,7 +90,7 @@ impl Serving {
         self.get_over(rustls::StreamOwned::new(client, self.connect()), path)
     }
 
-    /// Presses ^C. Returns what it said last, and its exit code.
+    /// Presses ^C. Returns its last output, and its exit code.
     pub(crate) fn interrupt(mut self) -> (String, Option<i32>) {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-INT", &id]).status();
@@ -136,7 +136,7 @@ fn the_demo_serves_its_page_ends_cleanly_and_leaves_a_log_that_can_be_shown_agai
 }
 
 #[test]
-fn what_it_needs_is_made_by_itself_and_mistakes_say_what_to_do() {
+fn station_creates_what_it_needs_and_errors_have_the_fix() {
     let folder = scratch("station-needs");
     let made = bowline_in(&folder, &["station", "password"], b"open sesame\n");
     let hash = stdout(&made);
@@ -145,7 +145,7 @@ fn what_it_needs_is_made_by_itself_and_mistakes_say_what_to_do() {
     assert_eq!(short.status.code(), Some(2));
     let long = "x".repeat(1_025);
     let long = bowline_in(&folder, &["station", "password"], long.as_bytes());
-    assert_eq!(long.status.code(), Some(2), "nobody could log in with it");
+    assert_eq!(long.status.code(), Some(2), "no user could log in with it");
     let made = bowline_in(&folder, &["station", "certificate", "bridge.local"], b"");
     assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
     assert!(folder.join("station.pem").exists() && folder.join("station.key").exists());
@@ -262,7 +262,7 @@ fn station_names_the_tls_file_that_it_cannot_use_and_does_not_start() {
     let broken = "-----BEGIN CERTIFICATE-----\n!?\n-----END CERTIFICATE-----\n";
     write(&folder, "broken.pem", broken);
     fs::create_dir(folder.join("folder")).expect("a scratch folder can be made");
-    // What is said of a file, or of the two together.
+    // What is reported of a file, or of the two together.
     let both = "cannot use the certificate {cert} with the key {key}";
     #[rustfmt::skip]
     let cases = [
@@ -324,7 +324,7 @@ fn a_crowd_at_the_door_keeps_no_gate_and_takes_little_memory() {
     let folder = scratch("station-crowd");
     let mut hub = Running::start(&["tcpq://127.0.0.1:0"]);
     let line = hub.line();
-    let url = line.strip_prefix("hub at ").expect("it says where it is");
+    let url = line.strip_prefix("hub at ").expect("it prints where it is");
     let gates = Bus::open(url)
         .expect("the hub is there")
         .events("gate.state");
@@ -335,7 +335,7 @@ fn a_crowd_at_the_door_keeps_no_gate_and_takes_little_memory() {
         let (_, event) = event.expect("the vehicle's gate goes on");
         Gate::decode(&event.payload).expect("a gate")
     };
-    // Its script has said all that it has to say: what changes from now on has another cause.
+    // Its script has ended: what changes from now on has another cause.
     let is_under_way = |gate: &Gate| gate.state == Gate::AUTONOMOUS && gate.holder.is_empty();
     let mut gates = std::iter::repeat_with(next).take(2_000);
     assert!(gates.any(|gate| is_under_way(&gate)), "it sets off");
@@ -343,7 +343,7 @@ fn a_crowd_at_the_door_keeps_no_gate_and_takes_little_memory() {
     let crowd: Vec<TcpStream> = (0..1_000)
         .map(|n| {
             let mut stream = TcpStream::connect(&demo.address).expect("it listens");
-            // Some say something that is no end of anything.
+            // Some report something that is no end of anything.
             let word = [&b"GET / HTTP/1.1\r\nX: "[..], b"", &[0x16, 3, 1]][n % 3];
             drop(stream.write_all(word));
             stream

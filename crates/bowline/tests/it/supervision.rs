@@ -331,8 +331,8 @@ fn what_cannot_be_done_is_reported_and_the_command_ends() {
     let cases = [
         (robot.bowline_of("deck", &["stop", "lidr"]), "did you mean \"lidar\"?"),
         (robot.bowline_of("deck", &["logs", "lidr"]), "did you mean \"lidar\"?"),
-        (robot.bowline(&["stop", "all", "--robot", "other", "--for", "2s"]), "no such supervisor was heard, only skiff"),
-        (robot.bowline(&["ps", "--host", "other", "--for", "2s"]), "no such supervisor was heard"),
+        (robot.bowline(&["stop", "all", "--robot", "other", "--for", "2s"]), "no such supervisor was received, only skiff"),
+        (robot.bowline(&["ps", "--host", "other", "--for", "2s"]), "no such supervisor was received"),
     ];
     for (output, expected) in cases {
         let report = stderr(&output);
@@ -357,7 +357,7 @@ fn what_cannot_be_done_is_reported_and_the_command_ends() {
         let report = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{args:?}: {report}");
         assert!(
-            report.contains("no supervisor was heard"),
+            report.contains("no supervisor was received"),
             "{args:?}: {report}"
         );
     }

@@ -67,7 +67,7 @@ fn check_reports_mistakes_missing_comments_and_missing_units() {
 }
 
 #[test]
-fn diff_says_who_must_be_rebuilt() {
+fn diff_lists_the_programs_to_rebuild() {
     let folder = scratch("diff");
     write(
         &folder,
@@ -135,7 +135,7 @@ fn json_becomes_a_message_and_the_message_json_again() {
 }
 
 #[test]
-fn what_is_wrong_with_json_or_a_message_is_said_with_the_field() {
+fn json_and_message_errors_name_the_field() {
     let folder = scratch("bad_messages");
     let types = types_folder();
     let types = types.to_str().unwrap();
@@ -149,7 +149,7 @@ fn what_is_wrong_with_json_or_a_message_is_said_with_the_field() {
         (r#"{"timestamp": 1.5, "waypoints": []}"#, "field timestamp"),
         (
             r#"{"timestamp": 1, "num_waypoints": 2, "waypoints": []}"#,
-            "expected 2 elements, as num_waypoints says, found 0",
+            "expected 2 elements by num_waypoints, found 0",
         ),
         (
             r#"{"timestamp": 1, "waypoints": [{"id": "a", "position": [1]}]}"#,
@@ -188,7 +188,7 @@ fn what_is_wrong_with_json_or_a_message_is_said_with_the_field() {
 }
 
 #[test]
-fn nobody_listening_is_no_reason_to_panic() {
+fn closed_output_causes_no_panic() {
     let folder = scratch("nobody");
     write(&folder, "bad.lcm", "struct t { nope_t x; }");
     let full = std::fs::File::options()
@@ -220,7 +220,7 @@ fn a_type_with_a_mistake_has_no_fingerprint_to_copy() {
 }
 
 #[test]
-fn whoever_has_no_types_is_told_how_to_name_them() {
+fn missing_types_are_reported_with_the_option() {
     let folder = scratch("no-types");
     for verb in [&["types", "encode", "gps_rmc_t"][..], &["types", "decode"]] {
         let output = bowline_in(&folder, verb, b"");

@@ -57,7 +57,7 @@ enum Parting {
     Misdeed(#[from] Misdeed),
     #[error("it took nothing for {0:?}")]
     Stalled(Duration),
-    #[error("it did not say hello")]
+    #[error("it sent no hello")]
     NoHello,
 }
 

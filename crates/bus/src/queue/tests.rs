@@ -42,7 +42,7 @@ fn drain(backlog: &mut Backlog) -> String {
 }
 
 #[test]
-fn each_policy_keeps_what_it_says_and_counts_the_rest() {
+fn each_policy_keeps_its_messages_and_counts_the_rest() {
     #[rustfmt::skip]
     let cases = [
         ("newest", Queue::keep_newest(2),                    "de", 3, 0),
@@ -174,7 +174,7 @@ fn a_later_event_in_an_older_place_is_not_mistaken_for_the_older_one() {
 }
 
 #[test]
-fn while_one_of_several_has_no_room_nobody_gets_it() {
+fn message_is_withheld_from_all_while_one_has_no_room() {
     let mut backlog = backlog(&[(A, Queue::default()), (B, Queue::block(1))]);
     let mut offer = |payload| backlog.offer(&[A, B], event("X", payload), Patience::CanWait);
     assert!(matches!(offer(b"1"), Offer::Queued));

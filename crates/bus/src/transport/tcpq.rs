@@ -226,7 +226,7 @@ impl Tcpq {
         }
         link.fault = Some(if error.kind() == io::ErrorKind::ConnectionRefused {
             let name = &self.name;
-            format!("nobody listens there; `bowline hub tcpq://{name}` starts a hub")
+            format!("no hub listens there; `bowline hub tcpq://{name}` starts one")
         } else {
             error.to_string()
         });

@@ -66,7 +66,7 @@ pub static SCHEME: Scheme = Scheme {
 pub(crate) const IFACE: UrlOption = UrlOption {
     name: "iface",
     sample: "lo",
-    default: "what the routes say",
+    default: "the routes' choice",
     meaning: "the interface, by name or by its address",
 };
 pub(crate) const MAX_DATAGRAM: UrlOption = UrlOption {

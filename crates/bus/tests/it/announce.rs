@@ -84,7 +84,7 @@ fn a_type_is_described_before_its_first_message_and_for_each_channel() {
 }
 
 #[test]
-fn what_has_no_type_or_is_told_not_to_says_nothing() {
+fn untyped_or_disabled_publisher_announces_nothing() {
     for (url, is_typed) in [("memq://", false), ("memq://?announce=off", true)] {
         let bus = open(url);
         let inbox = bus.inbox();

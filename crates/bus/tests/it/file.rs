@@ -263,7 +263,7 @@ fn a_descriptor_and_a_stream_get_everything_and_the_end() {
 }
 
 #[test]
-fn an_inbox_that_is_watched_after_the_end_is_told_of_it() {
+fn inbox_watched_after_the_end_is_notified() {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     let folder = Folder::new("file");
     let path = folder.join("log");
@@ -381,7 +381,7 @@ fn a_log_goes_one_way() {
 }
 
 #[test]
-fn what_is_wrong_with_a_url_is_said() {
+fn url_errors_are_reported() {
     for (url, expected) in [
         ("file://", "expected a path"),
         ("file:///tmp/x?mode=rw", "r, w or a"),

@@ -62,7 +62,7 @@ impl Raw {
             let n = self
                 .stream
                 .read(&mut buffer)
-                .expect("the hub says something");
+                .expect("the hub prints something");
             assert!(n > 0, "the hub hung up");
             self.heard.extend_from_slice(&buffer[..n]);
         }
@@ -93,7 +93,7 @@ fn partings(hub: &Hub) -> Vec<hub::News> {
 const EVERYTHING: &[Frame<'_>] = &[Frame::Subscribe { pattern: ".*" }];
 
 #[test]
-fn a_client_that_does_not_read_stops_nobody() {
+fn client_that_does_not_read_stops_no_other() {
     let settings = hub::Settings {
         queue_bytes: 1 << 20,
         stall: Duration::from_secs(600),
@@ -153,7 +153,7 @@ fn a_client_that_takes_nothing_for_too_long_is_sent_away() {
 }
 
 #[test]
-fn one_who_breaks_the_protocol_is_sent_away_with_a_reason_and_nobody_else() {
+fn client_that_breaks_the_protocol_is_disconnected_alone() {
     let hub = Hub::bind("127.0.0.1:0").unwrap();
     let bus = Bus::open(&hub.url()).unwrap();
     let inbox = bus.events("X").unwrap();
@@ -196,7 +196,7 @@ fn one_bad_pattern_or_long_channel_is_left_out_and_counted_and_its_client_stays(
             Frame::Subscribe { pattern: "A[" },
             Frame::Subscribe { pattern: "A[" },
             Frame::Subscribe { pattern: "X" },
-            publish(&long, b"nobody gets this"),
+            publish(&long, b"no one gets this"),
             Frame::Unsubscribe { pattern: "A[" },
             publish("X", b"echo"),
         ],
@@ -289,7 +289,7 @@ fn there_are_no_more_clients_than_the_hub_can_take() {
 }
 
 #[test]
-fn a_bus_opens_without_a_hub_says_so_and_goes_on_trying() {
+fn bus_opens_without_a_hub_reports_it_and_retries() {
     network::alone(|| {
         let bus = Bus::open("tcpq://127.0.0.1:7700").unwrap();
         let inbox = bus.events("X").unwrap();
@@ -298,7 +298,7 @@ fn a_bus_opens_without_a_hub_says_so_and_goes_on_trying() {
             matches!(error, PublishError::Send(SendError::NotConnected { .. })),
             "{error:?}"
         );
-        let expected = "the hub at 127.0.0.1:7700: nobody listens there; `bowline hub tcpq://127.0.0.1:7700` starts a hub";
+        let expected = "the hub at 127.0.0.1:7700: no hub listens there; `bowline hub tcpq://127.0.0.1:7700` starts one";
         assert_eq!(error.to_string(), format!("not connected to {expected}"));
         assert_eq!(bus.trouble().as_deref(), Some(expected));
         assert_eq!(bus.counts().publish_failures, 1);
@@ -320,7 +320,7 @@ fn a_bus_opens_without_a_hub_says_so_and_goes_on_trying() {
 }
 
 #[test]
-fn a_hub_that_comes_back_is_told_all_subscriptions() {
+fn restarted_hub_receives_all_subscriptions() {
     network::alone(|| {
         let first = Hub::bind("127.0.0.1:7700").unwrap();
         let (publisher, subscriber) =
@@ -366,7 +366,7 @@ fn a_hub_that_comes_back_is_told_all_subscriptions() {
 }
 
 #[test]
-fn a_hub_that_does_not_read_keeps_nobody_waiting_for_ever_and_gets_no_half_message() {
+fn hub_that_does_not_read_blocks_for_a_bounded_time_without_half_messages() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let bus = Bus::open(&format!("tcpq://{}", listener.local_addr().unwrap())).unwrap();
     let (mut hub, _) = listener.accept().unwrap();

@@ -6,7 +6,7 @@ use bowline_testing::patience::PATIENCE;
 use std::time::Duration;
 
 #[test]
-fn a_slow_reader_loses_what_its_queue_says_and_a_fast_one_nothing() {
+fn slow_reader_loses_by_its_policy_and_a_fast_one_nothing() {
     let bus = Bus::open("memq://").unwrap();
     let slow = bus.inbox();
     let id = slow.subscribe("X", Queue::keep_newest(3)).unwrap();

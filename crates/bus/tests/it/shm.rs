@@ -17,7 +17,7 @@ fn pair(name: &str) -> (Bus, Inbox) {
 }
 
 #[test]
-fn readers_that_hold_many_messages_hold_nobody_up() {
+fn readers_that_hold_many_messages_block_no_other() {
     let (bus, inbox) = pair("hold");
     let mut held = Vec::new();
     for number in 0..300_u32 {

@@ -436,7 +436,7 @@ fn a_message_of_more_than_256_mib_arrives() {
 }
 
 #[test]
-fn datagrams_are_as_large_as_the_url_says_and_the_path_carries() {
+fn datagrams_have_the_size_of_url_and_path() {
     network::alone(|| {
         let tap = tap();
         let inbox = open(URL).events("MTU").unwrap();
@@ -545,7 +545,7 @@ fn publish_round(publisher: &Bus, wanted: &[&str], company: &[&&str], (round, fi
         };
         published.unwrap();
         for channel in company {
-            cork.publish_bytes(channel, b"nobody wants this").unwrap();
+            cork.publish_bytes(channel, b"no one wants this").unwrap();
         }
     }
     cork.flush().unwrap();

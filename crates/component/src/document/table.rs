@@ -1,4 +1,4 @@
-//! Tables of a file, taken apart key by key. A key that nobody asks for is a problem, so that a misspelt one does
+//! Tables of a file, taken apart key by key. A key that is not read is a problem, so that a misspelt one does
 //! not pass for a default.
 
 use super::problem::{Problems, Span};
@@ -25,7 +25,7 @@ pub struct Table<'v, 'i> {
 }
 
 impl<'v, 'i> Table<'v, 'i> {
-    /// A value that should be a table; if it is none that is said, and it reads as an empty one.
+    /// A value that should be a table; any other is reported, and reads as an empty table.
     pub fn of(what: &str, value: &'v Value<'i>, problems: &mut Problems<'_>) -> Self {
         let entries = value.get_ref().as_table();
         if entries.is_none() {
@@ -69,7 +69,7 @@ impl<'v, 'i> Table<'v, 'i> {
         self.entries?.get(key)
     }
 
-    /// Lets keys be there that nobody will ask for.
+    /// Allows keys that are not read.
     pub fn allow(&mut self, keys: &[&'static str]) {
         for key in keys {
             if !self.asked.contains(key) {
@@ -78,7 +78,7 @@ impl<'v, 'i> Table<'v, 'i> {
         }
     }
 
-    /// Says that a key is missing, if it is.
+    /// Reports a key that is missing.
     pub fn require(&mut self, key: &'static str, help: &str, problems: &mut Problems<'_>) {
         self.allow(&[key]);
         if self
@@ -203,7 +203,7 @@ impl<'v, 'i> Table<'v, 'i> {
         boolean
     }
 
-    /// A list of whatever; none if it is something else, which is said.
+    /// A list of values of any type; none if it is something else, which is reported.
     pub fn list(
         &mut self,
         key: &'static str,
@@ -351,7 +351,7 @@ pub fn setting(value: &DeValue<'_>) -> Option<Setting> {
     })
 }
 
-/// What a value is and what it says, for problems.
+/// The type and text of a value, for problems.
 #[must_use]
 pub fn describe(value: &DeValue<'_>) -> String {
     match (value, setting(value)) {

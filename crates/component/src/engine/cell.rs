@@ -1,4 +1,4 @@
-//! One component and what surrounds it: its inputs, its timers, what it said.
+//! One component and what surrounds it: its inputs, its timers, its outputs.
 
 use super::EngineError;
 use super::parameters;
@@ -73,7 +73,7 @@ pub struct Panicked {
     pub component: String,
     /// When, by its host's clock.
     pub at: Time,
-    /// What it said.
+    /// Its outputs.
     pub message: String,
 }
 
@@ -397,5 +397,5 @@ fn words(payload: &(dyn Any + Send)) -> String {
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "it did not say why".to_owned())
+    text.unwrap_or_else(|| "it gave no reason".to_owned())
 }

@@ -284,7 +284,7 @@ pub(super) struct Wiring {
     alarms: Outlet,
     /// What comes from outside.
     wanted: Vec<Channel>,
-    /// What anybody may say, and somebody here hears.
+    /// Channels open to external writers that a component here reads.
     shared: BTreeSet<Channel>,
     /// Those who call services here, by the names that they are known by in calls.
     callers: BTreeSet<String>,
@@ -330,12 +330,12 @@ impl Wiring {
         &self.alarms
     }
 
-    /// The channels to listen to: what nobody here writes, and calls, which anybody may make.
+    /// The channels to subscribe to: those without a writer here, and calls, which any client may make.
     pub(super) fn wanted(&self) -> impl Iterator<Item = &Channel> {
         self.wanted.iter()
     }
 
-    /// Has what anybody may say come from outside, also where somebody here says it.
+    /// Takes messages of external writers from outside, also where a component here writes them.
     pub(super) fn hear_anybody(&mut self) {
         let outlets = self.outlets.iter_mut().flatten().flatten();
         for outlet in outlets.filter(|outlet| self.shared.contains(&outlet.channel)) {

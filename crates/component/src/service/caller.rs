@@ -509,7 +509,7 @@ pub enum BeginError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The service reports so, in its own words.
-    #[error("the service says: {text} (code {code})")]
+    #[error("the service replied: {text} (code {code})")]
     Remote {
         /// The service's own code, from 1 on.
         code: i32,
@@ -517,7 +517,7 @@ pub enum CallError {
         text: String,
     },
     /// No server answered at all.
-    #[error("nobody answered: is the service running, and on this bus?")]
+    #[error("no answer: is the service running, and on this bus?")]
     Unanswered,
     /// A server accepted the call, and has not answered it.
     #[error("{server} accepted the call, but did not answer it in time")]

@@ -376,7 +376,7 @@ impl Server {
             Sight::First => {}
             Sight::Before => {
                 self.counts.forgotten += 1;
-                let text = "the call was heard before, but its answer is no longer kept";
+                let text = "the call was received before, but its answer is no longer kept";
                 let verdict = Verdict::error(Answer::FORGOTTEN, text.to_owned());
                 return self.answer_only(now, call, verdict);
             }

@@ -27,7 +27,7 @@ bowline_component::parameters! {
 }
 
 #[test]
-fn what_is_wrong_with_a_value_is_said() {
+fn value_errors_are_reported() {
     let cases = [
         (
             "number",

@@ -89,7 +89,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn nothing_that_is_heard_breaks_a_servers_bounds_or_has_it_execute_twice(
+    fn no_message_breaks_a_servers_bounds_or_executes_twice(
         // A minute is not over: a caller that is quiet for longer may be forgotten.
         heard in prop::collection::vec((any_call(), 0_u64..250, 0_u8..4), 1..200)
     ) {
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_is_heard_gives_a_call_two_outcomes_or_none(
+    fn no_message_gives_a_call_two_outcomes_or_none(
         heard in prop::collection::vec(
             (any_answer((1..=5).map(|number| CallId::new("planner", 1, number).0).collect()), 0_u64..200),
             0..100,

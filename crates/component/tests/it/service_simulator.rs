@@ -284,7 +284,7 @@ impl World {
         let made = self.made.get_mut(&finished.id).expect("it was begun");
         made.outcomes.push((self.now, finished.outcome.clone()));
         if finished.outcome.is_ok() {
-            let server = finished.server.expect("somebody replied");
+            let server = finished.server.expect("a server replied");
             let key = (server.instance, finished.id);
             assert_eq!(self.executed.get(&key), Some(&1), "a reply to nothing");
         }

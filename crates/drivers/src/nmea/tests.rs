@@ -56,7 +56,7 @@ fn close(one: f64, other: f64, tolerance: f64) -> bool {
 }
 
 #[test]
-fn what_a_ships_receiver_said_is_understood() {
+fn sentences_recorded_on_a_ship_are_parsed() {
     let mut driver = driver();
     let readings = read(&mut driver, EVENING, SHIP.as_bytes());
     let [
@@ -122,7 +122,7 @@ fn what_gpsd_makes_of_a_plotters_sentences_is_what_we_make_of_them() {
     let fixes = fixes(&readings);
     assert!(
         fixes[0].vertical_sd_m > 29.0,
-        "it did not say where the geoid is"
+        "it did not send where the geoid is"
     );
     assert!(
         close(fixes[1].lat_deg, 48.1173, 1e-9) && close(fixes[1].lon_deg, 11.516_666_667, 1e-9)
@@ -309,7 +309,10 @@ fn headings_and_depths_of_all_sorts_are_read() {
             heading(text)
         );
     }
-    assert!(heading("SDDPT,,0.0").is_nan(), "no echo is told as such");
+    assert!(
+        heading("SDDPT,,0.0").is_nan(),
+        "no echo is published as such"
+    );
 }
 
 /// What a sentence was read as, and nothing of when.
@@ -379,7 +382,7 @@ fn rigged(text: &str) -> Rig {
 }
 
 #[test]
-fn a_device_says_how_it_is_and_when_it_falls_silent() {
+fn device_reports_its_health_and_its_silence() {
     let mut rig = rigged(SHIP);
     assert_eq!(rig.take::<GpsFix>("fix").len(), 1);
     assert_eq!(rig.take::<GpsRmc>("rmc").len(), 1);
@@ -395,7 +398,7 @@ fn a_device_says_how_it_is_and_when_it_falls_silent() {
 }
 
 #[test]
-fn what_the_twin_says_is_what_the_driver_hears_and_no_faster_than_the_line_allows() {
+fn twin_reaches_the_driver_unchanged_at_the_lines_rate() {
     let mut twin = Rig::new::<NmeaTwin>(NmeaTwinParameters {
         baud: 4_800,
         ..NmeaTwinParameters::default()

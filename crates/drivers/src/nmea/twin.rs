@@ -47,7 +47,7 @@ impl Build for NmeaTwin {
             rmc: ports.input("rmc", "Where it is, and how fast it goes.", expect),
             heading: ports.input("heading", "Where the compass points.", expect),
             depth: ports.input("depth", "How deep the water is.", expect),
-            line_out: ports.output("line_out", "What the devices say."),
+            line_out: ports.output("line_out", "The output of the devices."),
         })
     }
 }

@@ -93,7 +93,7 @@ impl Roboteq {
                 Ok(Reply::Faults(bits)) => {
                     self.faults = bits;
                     if bits != 0 {
-                        let what = format!("the controller says: {}", faults(bits));
+                        let what = format!("the controller reports: {}", faults(bits));
                         self.counts.error(now, what);
                     }
                     self.believe(now);

@@ -35,7 +35,7 @@ impl Bench {
 
     fn exchange(&mut self) {
         for serial in self.driver.take::<Serial>("line_out") {
-            self.said += std::str::from_utf8(&serial.bytes).expect("it says text");
+            self.said += std::str::from_utf8(&serial.bytes).expect("it sends text");
             self.twin.send("line_in", serial);
         }
         for serial in self.twin.take::<Serial>("line_out") {
@@ -79,7 +79,7 @@ impl Bench {
     }
 
     fn gives(&self) -> (f64, f64) {
-        let (_, port, starboard) = self.gave.last().expect("it is told all the time");
+        let (_, port, starboard) = self.gave.last().expect("it gets commands all the time");
         (*port, *starboard)
     }
 
@@ -99,12 +99,12 @@ impl Bench {
         self.driver
             .take::<Device>("device")
             .pop()
-            .expect("it is told")
+            .expect("it is reported")
     }
 }
 
 #[test]
-fn a_controller_is_set_up_told_and_asked_in_its_own_words() {
+fn controller_gets_its_own_commands_and_queries() {
     let mut bench = Bench::new(RoboteqParameters::default());
     bench.keep(-0.35, 0.72, ms(200));
     assert!(
@@ -143,7 +143,7 @@ fn motors_stop_at_the_moment_the_last_setpoint_is_too_old_and_by_themselves_when
     bench.keep(0.5, 0.5, ms(500));
     assert_eq!(bench.gives(), (0.5, 0.5));
     // The computer is dead from here on: only the controller's own clock goes on.
-    let last = bench.said.rfind("!G").expect("it was told");
+    let last = bench.said.rfind("!G").expect("it got the command");
     assert!(bench.said[last..].ends_with("500\r"));
     bench.gave.clear();
     let began = bench.twin.now().utime();
@@ -191,7 +191,7 @@ fn a_controller_that_was_unplugged_forgot_itself_or_talks_nonsense_works_again_b
 }
 
 #[test]
-fn what_is_wrong_with_the_controller_is_told_in_words() {
+fn controller_faults_are_reported_as_text() {
     let mut bench = Bench::new(RoboteqParameters::default());
     bench.keep(0.3, 0.3, ms(500));
     bench.mood("stopped");
@@ -199,7 +199,7 @@ fn what_is_wrong_with_the_controller_is_told_in_words() {
     assert_eq!(bench.gives(), (0.0, 0.0));
     let device = bench.device();
     assert_eq!(device.state, Device::ERRONEOUS);
-    assert_eq!(device.last_error, "the controller says: emergency stop");
+    assert_eq!(device.last_error, "the controller reports: emergency stop");
     bench.mood("well");
     bench.keep(0.3, 0.3, ms(1_000));
     assert_eq!(bench.device().state, Device::WORKING);
@@ -242,7 +242,10 @@ fn a_setpoint_that_waited_longer_than_the_timeout_turns_no_motor() {
     delayed.advance(ms(1));
     assert_eq!(told(&mut delayed).last(), Some(&(0.0, 0.0)));
     delayed.advance(ms(1_000));
-    let device = delayed.take::<Device>("device").pop().expect("it is told");
+    let device = delayed
+        .take::<Device>("device")
+        .pop()
+        .expect("it is reported");
     assert_eq!(device.n_refused, 2, "{device:?}");
 }
 
@@ -387,7 +390,10 @@ fn driver_reads_the_fault_flags_of_the_manual_among_echoes() {
     driver.send("line_in", serial.with_lengths());
     driver.advance(ms(1_000));
     let device = driver.take::<Device>("device").pop().expect("it reports");
-    assert_eq!(device.last_error, "the controller says: too much voltage");
+    assert_eq!(
+        device.last_error,
+        "the controller reports: too much voltage"
+    );
     let counts = (device.n_good, device.n_ignored, device.n_malformed);
     assert_eq!(counts, (5, 1, 0), "{device:?}");
     // All bits of p. 253, in its order.
@@ -410,7 +416,7 @@ proptest! {
     /// Whatever comes from the line, and whatever is asked for: what is sent is within what was asked for, is zero without
     /// a setpoint that is new, and there is always a moment at which to look again.
     #[test]
-    fn nothing_that_a_controller_says_moves_a_motor(
+    fn controller_replies_never_move_a_motor(
         events in prop::collection::vec(
             (1_u64..300, prop::option::of((-2.0_f64..2.0, -2.0_f64..2.0)), prop::collection::vec(any::<u8>(), 0..20)), 1..60,
         ),
@@ -430,7 +436,7 @@ proptest! {
             let fresh = newest.as_ref().filter(|(_, at)| now.since(*at) < ms(250));
             let most = fresh.map_or([0.0; 2], |(wish, _)| [wish.port_ratio, wish.starboard_ratio]);
             for line in splitter.split(&said, &mut counts) {
-                let text = String::from_utf8(line).expect("it says text");
+                let text = String::from_utf8(line).expect("it sends text");
                 let words: Vec<&str> = text.split_whitespace().collect();
                 let ["!G", motor, ratio] = words.as_slice() else { continue };
                 let most = if *motor == "1" { most[0] } else { most[1] };

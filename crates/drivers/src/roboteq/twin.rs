@@ -165,7 +165,7 @@ impl Build for RoboteqTwin {
             watchdog: WATCHDOG,
             commanded: None,
             told: None,
-            line_in: ports.input("line_in", "What it is told.", Expect::ever()),
+            line_in: ports.input("line_in", "Its commands.", Expect::ever()),
             line_out: ports.output("line_out", "What it answers."),
             thrust: ports.output("thrust", "What its motors give."),
             parameters,

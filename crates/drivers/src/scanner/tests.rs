@@ -124,7 +124,7 @@ impl Bench {
         let found: Vec<f32> = scan.points.iter().map(|point| point[3]).collect();
         assert!(
             seen.iter().any(|seen| distances(seen) == found),
-            "a scan at {asked:?} that nobody could see: {found:?}"
+            "a scan at {asked:?} out of sight: {found:?}"
         );
     }
 
@@ -133,7 +133,7 @@ impl Bench {
         self.driver
             .take::<Device>("device")
             .pop()
-            .expect("it is told every second")
+            .expect("it is published every second")
     }
 }
 
@@ -231,7 +231,7 @@ fn checksum_is_the_published_one() {
 }
 
 #[test]
-fn a_scanner_that_is_well_is_heard_at_its_rate() {
+fn healthy_scanner_publishes_at_its_rate() {
     let mut bench = Bench::new("well", 1);
     let scans = bench.run(10 * SECOND);
     assert!(
@@ -243,7 +243,7 @@ fn a_scanner_that_is_well_is_heard_at_its_rate() {
     assert_eq!(
         points.len(),
         78,
-        "13 sectors of 91 saw nothing that can be told"
+        "13 sectors of 91 saw nothing that can be measured"
     );
     let bearing_deg = points[0][1].atan2(points[0][0]).to_degrees();
     assert!((bearing_deg + 81.0).abs() < 1e-3, "{bearing_deg}");
@@ -353,7 +353,7 @@ impl Bench {
 }
 
 #[test]
-fn a_scan_that_is_repeated_is_never_published_even_if_its_first_telling_was_lost() {
+fn repeated_scan_is_never_published_after_a_lost_first_one() {
     let mut driver = Rig::new::<SensorComponent<Scanner>>(ScannerParameters::default());
     let answer = |rig: &mut Rig, payload: &[u8]| {
         let serial = Serial {

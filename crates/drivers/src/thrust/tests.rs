@@ -32,12 +32,12 @@ fn said(rig: &mut Rig) -> Vec<(i64, f64, f64)> {
 
 fn last(rig: &mut Rig) -> (f64, f64) {
     let said = said(rig);
-    let (_, port, starboard) = said.last().expect("it is told all the time");
+    let (_, port, starboard) = said.last().expect("it gets commands all the time");
     (*port, *starboard)
 }
 
 #[test]
-fn thrust_is_none_before_anybody_commands_and_at_the_moment_the_last_command_is_too_old() {
+fn thrust_is_zero_before_commands_and_when_the_last_is_too_old() {
     let mut rig = Rig::new::<Driver>(ThrustParameters::default());
     rig.advance(ms(500));
     assert!(said(&mut rig).iter().all(|it| (it.1, it.2) == (0.0, 0.0)));
@@ -58,7 +58,7 @@ fn thrust_is_none_before_anybody_commands_and_at_the_moment_the_last_command_is_
     assert!(matches!(rig.health(), Health::Degraded(_)));
     rig.advance(ms(1_000));
     assert!(said(&mut rig).iter().all(|it| (it.1, it.2) == (0.0, 0.0)));
-    let device = rig.take::<Device>("device").pop().expect("it is told");
+    let device = rig.take::<Device>("device").pop().expect("it is reported");
     assert_eq!((device.state, device.n_timeouts), (Device::SILENT, 1));
 }
 
@@ -136,7 +136,7 @@ fn a_command_that_is_no_number_overtaken_or_repeated_changes_nothing_and_keeps_n
         "what was carried out is never carried out again"
     );
     rig.advance(ms(1_000));
-    let device = rig.take::<Device>("device").pop().expect("it is told");
+    let device = rig.take::<Device>("device").pop().expect("it is reported");
     assert_eq!((device.n_good, device.n_refused), (1, 25));
     // A writer that starts anew, with a clock that is behind, is accepted when the old one is silent.
     rig.send("command", Thrust { utime: 5, ..good });
@@ -200,7 +200,10 @@ fn a_command_that_waited_longer_than_the_timeout_moves_nothing() {
     let said = delayed.take::<Thrust>("setpoint");
     assert!(said.last().is_some_and(is_none), "{said:?}");
     delayed.advance(ms(1_000));
-    let device = delayed.take::<Device>("device").pop().expect("it is told");
+    let device = delayed
+        .take::<Device>("device")
+        .pop()
+        .expect("it is reported");
     assert_eq!((device.n_good, device.n_refused), (1, 16), "{device:?}");
 }
 
@@ -240,7 +243,7 @@ proptest! {
             });
             let n_good = driver.counts.n_good;
             let wish = wish.as_ref().map(|message| Arrived { message, at: now });
-            let said = driver.act(now, wish, &mut Line::new(&[])).expect("it is always told");
+            let said = driver.act(now, wish, &mut Line::new(&[])).expect("it is always reported");
             if driver.counts.n_good > n_good {
                 last_command = Some(now);
             }

@@ -49,7 +49,7 @@ fn a_log_that_is_cut_off_anywhere_has_all_whole_events_before_the_cut() {
 }
 
 #[test]
-fn a_log_that_was_cut_off_says_what_is_left_and_its_index_what_is_gone() {
+fn truncated_log_reports_the_rest_and_its_index_the_loss() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.log");
     write(&path, options(Compression::None), &events(500), 1);

@@ -37,7 +37,7 @@ fn what_is_written_is_read_and_nothing_else() {
 }
 
 #[test]
-fn an_index_can_be_made_later_and_says_the_same() {
+fn index_made_later_is_equal() {
     let folder = tempfile::tempdir().unwrap();
     for (at, (extension, compression)) in KINDS.iter().enumerate() {
         let path = folder.path().join(format!("{at}.{extension}"));

@@ -13,7 +13,7 @@ fn record(op: u8, body: &[u8]) -> Vec<u8> {
     [&[op][..], &(body.len() as u64).to_le_bytes(), body].concat()
 }
 
-/// A chunk that says that it has `size` bytes when it is decompressed.
+/// A chunk that declares `size` bytes when it is decompressed.
 fn chunk(size: u64, compression: &str, data: &[u8]) -> Vec<u8> {
     let mut body = vec![0; 16];
     body.extend_from_slice(&size.to_le_bytes());
@@ -52,7 +52,7 @@ fn chunk_that_expands_beyond_any_real_one_is_named_and_takes_bounded_memory() {
     let path = folder.path().join("bomb.mcap");
     let zeros = zeros(SIZE);
     assert!(zeros.len() < 1 << 20, "{} bytes", zeros.len());
-    // One that says how large it becomes, and one that hides it.
+    // One that declares how large it becomes, and one that hides it.
     for said in [SIZE, 1_000] {
         let header = record(0x01, &[0; 8]);
         let bomb = chunk(said, "zstd", &zeros);
@@ -91,7 +91,7 @@ fn record_longer_than_any_message_claims_no_memory() {
     write(&path, options(Compression::None), &events(10), 5);
     let whole = fs::read(&path).unwrap();
     let n_front = whole.len() / 2;
-    // A record of ours, of a kind that is none of ours, of MCAP's, each as long as the file says it is.
+    // A record of ours, of a kind that is none of ours, of MCAP's, each as long as the file declares.
     for op in [0xC2, 0x90, 0x05, 0x0C] {
         let mut front = whole[..n_front].to_vec();
         let len: u64 = 16 << 30;

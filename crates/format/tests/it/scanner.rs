@@ -12,7 +12,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-/// LCM's format whatever the name says, and no index: scanners know none.
+/// LCM's format whatever the name is, and no index: scanners know none.
 fn options() -> WriterOptions {
     WriterOptions {
         format: Some(Format::Lcm),
@@ -230,7 +230,7 @@ fn a_reader_at_the_end_sees_what_is_written_later() {
 }
 
 #[test]
-fn what_cannot_be_written_or_opened_says_so() {
+fn failed_write_or_open_reports_its_cause() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = create(folder.path().join("log"));
     assert!(put(&mut writer, 0, "", b"x").is_err());

@@ -433,7 +433,7 @@ pub enum TransformError {
         reference_part: String,
     },
     /// A joint has no value.
-    #[error("expected a value of the joint {joint:?}, found that nobody has told one{channel}")]
+    #[error("expected a value of the joint {joint:?}, found none{channel}")]
     Untold {
         /// The joint's name.
         joint: String,

@@ -115,7 +115,7 @@ fn what_was_exported_reads_back_to_the_same_frames_joints_and_sensors() {
 }
 
 #[test]
-fn what_an_export_leaves_out_is_said() {
+fn export_lists_what_it_leaves_out() {
     let (_, notes) = to_sdf(&raptor_model());
     let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
     assert!(

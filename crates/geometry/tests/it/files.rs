@@ -29,7 +29,7 @@ fn a_pose_can_be_spelled_in_four_ways() {
 }
 
 #[test]
-fn the_raptor_is_as_its_files_say() {
+fn raptor_has_the_poses_of_its_files() {
     let loaded = load(&raptor(), &mut Disk).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     assert_eq!(loaded.format, Format::Assembly);
     assert!(loaded.notes.is_empty());

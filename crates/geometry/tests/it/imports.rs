@@ -168,7 +168,7 @@ const ROBOTS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_urdf_can_say_and_models_cannot_is_refused_with_the_way_out() {
+fn unsupported_urdf_is_refused_with_a_fix() {
     for (inside, expected) in ROBOTS {
         let text = format!(r#"<robot name="r"><link name="a"/><link name="b"/>{inside}</robot>"#);
         assert_refused(&text, expected);
@@ -210,7 +210,7 @@ const MODELS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_sdf_can_say_and_models_cannot_is_refused_with_the_way_out() {
+fn unsupported_sdf_is_refused_with_a_fix() {
     for (inside, expected) in MODELS {
         let model = format!(r#"<model name="m"><link name="a"/><link name="b"/>{inside}</model>"#);
         assert_refused(&format!(r#"<sdf version="1.7">{model}</sdf>"#), expected);

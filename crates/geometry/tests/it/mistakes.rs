@@ -247,7 +247,7 @@ const ASSEMBLIES: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn every_mistake_in_an_assembly_is_told_at_its_place() {
+fn assembly_errors_are_reported_with_their_line() {
     for (assembly, expected) in ASSEMBLIES {
         expect(&told(assembly, BODY), expected);
     }
@@ -321,7 +321,7 @@ const BODIES: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn every_mistake_in_a_body_is_told_at_its_place() {
+fn body_errors_are_reported_with_their_line() {
     for (element, expected) in BODIES {
         let body = BODY.replace("</body>", &format!("{element}\n</body>"));
         expect(&told("", &body), expected);
@@ -386,7 +386,7 @@ fn what_is_no_model_is_refused() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_and_not_without_end() {
+fn errors_are_reported_together_up_to_a_limit() {
     let found = told("<a/><b/><c/>", BODY);
     assert_eq!(found.list().len(), 3);
     let found = told(&"<a/>".repeat(1_000), BODY);

@@ -131,7 +131,7 @@ proptest! {
 }
 
 #[test]
-fn a_ring_that_closes_has_no_error_and_one_that_does_not_is_told_in_millimetres() {
+fn open_ring_reports_its_closure_error_in_millimetres() {
     for (gap_m, angle_rad) in [(0.0, 0.0), (0.004, 0.0), (0.02, 0.0)] {
         let mut assembly = Assembly {
             name: "ring".to_owned(),

@@ -34,10 +34,10 @@ impl Graph {
         let who = match links.mark(id) {
             Mark::Connected => format!("{arrow} {}", peers.join(", ")),
             Mark::Reserved => format!("{arrow} bowline"),
-            Mark::Unused => format!("{arrow} nobody"),
+            Mark::Unused => format!("{arrow} no reader"),
             Mark::Left => "not connected".to_owned(),
             Mark::Missing if end.channel.is_none() => "NOT CONNECTED".to_owned(),
-            Mark::Missing => format!("{arrow} NOBODY"),
+            Mark::Missing => format!("{arrow} NO WRITER"),
             Mark::Shared => format!("{arrow} {}: OTHERS DO TOO", or_nobody(&peers)),
             Mark::TypesDiffer => format!("{arrow} {}: TYPES DIFFER", peers.join(", ")),
         };

@@ -1,4 +1,4 @@
-//! From what is written to a robot: everything is looked up, and everything that does not fit together is said.
+//! From what is written to a robot: everything is looked up, and everything that does not fit together is reported.
 
 mod components;
 mod deterministic;
@@ -188,7 +188,7 @@ fn read_types(
     loader: &Loader<'_>,
     problems: &mut Problems<'_>,
 ) -> KnownTypes {
-    // What is not there was said.
+    // What is not there was reported.
     let there: Vec<PathBuf> = paths.iter().filter(|path| path.exists()).cloned().collect();
     match (loader.types)(&there) {
         Ok(catalog) => KnownTypes {

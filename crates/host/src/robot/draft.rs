@@ -213,14 +213,14 @@ fn refuse_model(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) {
 
 fn read_record(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Option<RecordDraft> {
     let file = table.text("file", problems);
-    let help = "say where to record to: file = \"logs/robot.mcap\"";
+    let help = "set where to record to: file = \"logs/robot.mcap\"";
     table.require("file", help, problems);
     let channels = table.texts("channels", problems);
     let host = table.text("host", problems);
     let at = table.at();
     table.finish(problems);
     Some(RecordDraft {
-        // That it is missing was said; the rest is looked at all the same.
+        // That it is missing was reported; the rest is looked at all the same.
         file: file.unwrap_or_else(|| Spanned::new(at.clone(), String::new())),
         at,
         host,
@@ -297,7 +297,7 @@ fn read_component<'v, 'i>(
             refuse(&table, &KIND_ONLY, "kind", problems);
         }
     }
-    // What is wrong with these was said.
+    // What is wrong with these was reported.
     table.allow(&KIND_ONLY);
     table.allow(&COMMAND_ONLY);
     table.allow(&["heartbeat"]);
@@ -334,7 +334,7 @@ fn refuse(table: &Table<'_, '_>, keys: &[&str], belongs_to: &str, problems: &mut
                 ("deterministic" | "step_within", _) => {
                     "components of a kind are deterministic by themselves"
                 }
-                (_, "kind") => "a command says reads and writes, by channel",
+                (_, "kind") => "a command has reads and writes, by channel",
                 (_, _) => {
                     "a kind declares what it reads and writes; channels = { port = \"channel\" } connects it"
                 }
@@ -399,7 +399,7 @@ fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Comma
         draft.stop_grace = stop.duration("grace", problems);
         stop.finish(problems);
     }
-    // Whatever is wrong with it was said; the rest is looked at all the same.
+    // What is wrong with it was reported; the rest is looked at all the same.
     draft.command = command.unwrap_or_default();
     draft
 }
@@ -464,7 +464,7 @@ fn read_heartbeat(
     table.require("channel", help, problems);
     table.require("within", help, problems);
     table.finish(problems);
-    // That its limit is missing or wrong was said.
+    // That its limit is missing or wrong was reported.
     Some((channel?, within.unwrap_or_default()))
 }
 

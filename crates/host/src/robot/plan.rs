@@ -51,7 +51,7 @@ impl Robot {
             // What it holds goes to the file before it ends.
             spec.stop_signal = StopSignal::Interrupt;
             spec.env = self.bus_env();
-            // Others start when it hears them, so that a log has their whole lives.
+            // Others start once it receives them, so that a log has their whole runs.
             spec.ready = Ready::FirstHeartbeat;
             spec.heartbeat = Heartbeat::Traffic {
                 channel: RECORDER_CHANNEL.to_owned(),
@@ -74,8 +74,8 @@ impl Robot {
         }
     }
 
-    /// What stations are told of experiments: with the components that run with this source. When and by whom is for
-    /// whoever tells it to fill in.
+    /// What is published to stations about experiments: with the components that run with this source. Time and publisher are for
+    /// the publisher to fill in.
     #[must_use]
     pub fn told_experiments(&self, source: Source) -> Vec<bowline_msgs::Experiment> {
         let told = |experiment: &Experiment| {
@@ -157,7 +157,7 @@ impl Robot {
     fn of_command(&self, process: &Process<'_>, command: &Command) -> ProcessSpec {
         let mut spec = ProcessSpec::new(process.name, command.command.iter().cloned());
         spec.env = self.bus_env();
-        // What the robot file says comes last, and so counts.
+        // The robot file's own value comes last, and so counts.
         spec.env.extend(command.env.iter().cloned());
         spec.cwd = Some(command.folder.clone()).filter(|folder| folder != Path::new(""));
         spec.described = process.components.iter().map(|it| it.described()).collect();

@@ -1,4 +1,4 @@
-//! A component of a robot file as processes tell of themselves: for programs, which do not.
+//! A component of a robot file in the form in which processes describe themselves: for programs, which do not.
 
 use super::{Component, MessageType, Port, Program};
 use bowline_component::Direction;
@@ -63,7 +63,7 @@ fn service(port: &Port) -> Option<PresenceService> {
     })
 }
 
-/// A type as presence tells it; 0 is anything.
+/// A type as presence has it; 0 is any.
 fn told(message: Option<&MessageType>) -> (String, i64) {
     message.map_or_else(Default::default, |message| {
         (message.name.clone(), message.fingerprint.0.cast_signed())

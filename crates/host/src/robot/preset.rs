@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use toml::de::DeTable;
 
-/// A parameter and its value, for one component or for all that have it. It counts more than what the file says.
+/// A parameter and its value, for one component or for all that have it. It overrides the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
     /// Whose; `None` for every component that has a parameter of that name.

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_takes_no_more_memory_than_its_end() {
+    fn unread_output_takes_bounded_memory() {
         let mut capture = Capture::new().unwrap();
         let mut writer = File::from(capture.file.try_clone().unwrap());
         writer.write_all(&vec![b'x'; 3 << 20]).unwrap();

@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// more. For a program that does nothing else, started by [`Options::keeper`](super::Options::keeper).
 #[expect(
     clippy::disallowed_methods,
-    reason = "the kernel does not say when somebody prints into a file"
+    reason = "the kernel does not report writes to a file"
 )]
 pub fn keep(folder: &Path, name: &str, supervisor: i32) {
     let who = state::who(folder, name);

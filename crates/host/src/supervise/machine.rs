@@ -1,4 +1,4 @@
-//! The decisions of a supervisor: told the time and what happened, it says what to do.
+//! The decisions of a supervisor: given the time and what happened, it returns what to do.
 //!
 //! In: runs that started, ended and are gone, signs of life, orders, and time. Out: [`Action`]s. What is decided for one
 //! process is in `machine/unit.rs`; here is what concerns several: the order in which they start and stop, orders, alarms
@@ -23,22 +23,22 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use unit::{Down, Effect, Happening, Judged, Others, State, Unit, Want};
 
-/// Whoever is told the time less often than this was held up, and cannot say who was silent meanwhile.
+/// A supervisor that gets the time less often than this was held up, and cannot judge which process was silent meanwhile.
 const HELD_UP: Duration = Duration::from_millis(300);
-/// So often it wants to be told the time while it listens for signs of life.
+/// How often it needs the time while it waits for heartbeats.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Decides what a supervisor does.
 #[derive(Clone, Debug)]
 pub struct Machine {
     units: Vec<Unit>,
-    /// By what those of the plan can be ordered about. What else is left of earlier supervisors is nobody's to start.
+    /// The names by which processes of the plan are commanded. Other processes left by earlier supervisors cannot be started.
     names: Vec<Names>,
     /// For each process, those that must be ready before it starts.
     after: Vec<Vec<usize>>,
     /// For each process, those that depend on it, directly or not.
     dependents: Vec<Vec<usize>>,
-    /// What is wrong with each process, as long as nobody has done something about it.
+    /// The fault of each process, until a command deals with it.
     alarms: Vec<Option<String>>,
     safe: Safe,
     is_ending: bool,
@@ -85,7 +85,7 @@ pub enum Event {
     /// Nothing of a run is left.
     Gone(usize),
     /// A sign of life, from one of those in the process that give them, and when it came: a supervisor that is late
-    /// takes what has waited for it, and must not think that somebody lived until now.
+    /// takes what has waited for it, and must not conclude that a process lived until now.
     Beat(usize, usize, Time),
     /// Processes waited for a processor, and for how long since they were looked at last: that time does not count
     /// against them. To be given before the [`Tick`](Event::Tick) that judges them.
@@ -97,7 +97,7 @@ pub enum Event {
 /// What to do. Numbers are places in the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Start a process, and say [`Event::Started`] or [`Event::NotStarted`].
+    /// Start a process, and report [`Event::Started`] or [`Event::NotStarted`].
     Spawn(usize),
     /// Ask all of its process group to stop.
     Signal(usize),
@@ -105,7 +105,7 @@ pub enum Action {
     Kill(usize),
     /// Something is wrong with a process for good.
     Raise(usize, String),
-    /// Somebody has done something about it.
+    /// A command has dealt with it.
     Clear(usize),
     /// The safe state is entered.
     EnterSafeState,
@@ -115,7 +115,7 @@ pub enum Action {
     Publish(usize),
 }
 
-/// What somebody wants.
+/// What a command requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// To be started, with what it depends on.
@@ -129,11 +129,11 @@ pub enum Verb {
 /// What a process is doing, as others see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It was not wanted yet, or somebody has stopped it.
+    /// It was not started yet, or a command has stopped it.
     Stopped,
     /// It did what it was started for.
     Finished,
-    /// It failed too often, and stays down until somebody orders otherwise.
+    /// It failed too often, and stays down until a command starts it.
     GivenUp,
     /// It waits for those that it depends on.
     Waiting,
@@ -205,7 +205,7 @@ impl Machine {
         }
     }
 
-    /// Takes what happened, and says what to do.
+    /// Takes what happened, and returns what to do.
     pub fn handle(&mut self, plan: &Plan, now: Time, event: Event) -> Vec<Action> {
         let mut actions = Vec::new();
         self.tell_time(now);
@@ -253,7 +253,7 @@ impl Machine {
         actions
     }
 
-    /// Does what somebody wants of a process, a component, a group, or all. Says what to do, and which processes it
+    /// Executes a command on a process, a component, a group, or all. Returns what to do, and which processes it
     /// concerns.
     ///
     /// # Errors
@@ -298,7 +298,7 @@ impl Machine {
         Ok((actions, concerned))
     }
 
-    /// When it wants to be told the time again, at the latest; `None` is whenever something happens.
+    /// When it needs the time again, at the latest; `None`: not before something happens.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let units = self.units.iter().filter_map(Unit::deadline);
@@ -382,7 +382,7 @@ impl Machine {
 
     fn begin(&mut self, plan: &Plan) {
         for (place, spec) in plan.processes.iter().enumerate() {
-            // What a safe state keeps down that was inherited is somebody's to start, as in one life.
+            // An inherited process that a safe state keeps down may be started by a command, as within one run.
             let is_kept_down = self.safe.due.is_some() && self.safe.stop.contains(&place)
                 || self.alarms.get(place).is_some_and(Option::is_some);
             if let Some(unit) = self.units.get_mut(place)
@@ -412,7 +412,7 @@ impl Machine {
         }
     }
 
-    /// Whoever was held up cannot tell who was silent meanwhile.
+    /// A supervisor that was held up cannot judge which process was silent meanwhile.
     fn tell_time(&mut self, now: Time) {
         let gap = self.told.map_or(Duration::ZERO, |told| now.since(told));
         let is_listening = self.units.iter().any(Unit::is_watched);
@@ -545,7 +545,7 @@ impl Machine {
         })
     }
 
-    /// What the safe state has stopped is not started before somebody has done something about its cause.
+    /// What the safe state has stopped is not started before a command has dealt with its cause.
     fn check_safe(&self, concerned: &[usize]) -> Result<(), OrderError> {
         if self.safe.due.is_none() {
             return Ok(());
@@ -571,7 +571,7 @@ impl Machine {
         }
     }
 
-    /// Adds what those that are to start depend on, but for what was given up: that is nobody's to start by the way.
+    /// Adds what those that are to start depend on, but for what was given up: that is never started along with others.
     fn add_needed(&self, wanted: &mut Vec<usize>) {
         let mut seen: BTreeSet<usize> = wanted.iter().copied().collect();
         let mut next = 0;

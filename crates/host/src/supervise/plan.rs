@@ -1,4 +1,4 @@
-//! What is to be run: a plan, whoever made it.
+//! What is to be run: a plan, whatever its origin.
 //!
 //! A plan knows nothing of robot files; [`Plan::check`] is the proof that it can be carried out.
 
@@ -31,7 +31,7 @@ pub struct Plan {
     pub processes: Vec<ProcessSpec>,
     /// What to do when a process cannot be kept running.
     pub safe_state: SafeState,
-    /// What stations are told of the robot's experiments; when and by whom is filled in.
+    /// What is published to stations about the robot's experiments; time and publisher are filled in.
     pub experiments: Vec<Experiment>,
 }
 
@@ -44,7 +44,7 @@ pub struct ProcessSpec {
     pub argv: Vec<String>,
     /// What is set in its environment, beside what the supervisor has.
     pub env: Vec<(String, String)>,
-    /// Where it runs; the supervisor's own folder if nothing is said.
+    /// Where it runs; by default the supervisor's own folder.
     pub cwd: Option<PathBuf>,
     /// By which it can be ordered about together with others; empty if it is in none.
     pub group: String,
@@ -68,7 +68,7 @@ pub struct ProcessSpec {
     pub limits: Limits,
     /// The components inside, by which it can be ordered about too.
     pub components: Vec<String>,
-    /// What it reads, writes and serves, where it does not say so itself: the supervisor says it as long as it runs.
+    /// What it reads, writes and serves, where it does not publish it itself: the supervisor publishes it while it runs.
     pub described: Vec<PresenceComponent>,
     /// Anything else that it depends on, such as a digest of its part of a robot file: a process that was started with
     /// another one is replaced when a supervisor comes back.
@@ -100,7 +100,7 @@ impl ProcessSpec {
         }
     }
 
-    /// A number that differs, as good as surely, when a process would have to be started anew to be as this says. How
+    /// A hash that differs when a process would have to be restarted to match this. How
     /// it is watched and stopped may change while it runs.
     #[must_use]
     pub fn digest(&self) -> u64 {
@@ -133,7 +133,7 @@ impl ProcessSpec {
 pub enum Start {
     /// At once, when those that it depends on are ready.
     WithRobot,
-    /// When somebody orders it, or the safe state needs it.
+    /// On a command, or when the safe state needs it.
     OnOrder,
 }
 
@@ -160,7 +160,7 @@ pub enum Heartbeat {
         /// How long each may be silent; [`HEARTBEAT_LIMIT`] unless the robot file sets another limit.
         within: Duration,
     },
-    /// There are messages on a channel, whoever they are from.
+    /// There are messages on a channel, from any sender.
     Traffic {
         /// The channel.
         channel: String,
@@ -180,7 +180,7 @@ pub enum Ready {
     AtEnd,
 }
 
-/// What asks a process to stop, with all of its process group. SIGTERM unless somebody knows better: it is what
+/// What asks a process to stop, with all of its process group. SIGTERM by default: it is what
 /// every service manager sends, and shells have their background jobs ignore SIGINT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopSignal {
@@ -257,11 +257,11 @@ pub struct Limits {
 /// What to do when a process cannot be kept running.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SafeState {
-    /// Processes that are stopped. They stay so until somebody orders otherwise.
+    /// Processes that are stopped. They stay so until a command starts them.
     pub stop: Vec<String>,
     /// Processes that are started.
     pub start: Vec<String>,
-    /// What is said, again and again, until the safe state is left.
+    /// What is published, repeatedly, until the safe state is left.
     pub publish: Vec<Publication>,
 }
 
@@ -274,7 +274,7 @@ pub struct Publication {
     pub bytes: Vec<u8>,
     /// How often; not more than 100 times a second.
     pub every: Duration,
-    /// Where its `utime` is among the bytes, if it is to say when it is sent. Stale messages stop nobody.
+    /// Where its `utime` is among the bytes, if it is to carry the time of sending. Stale messages would be ignored.
     pub utime_at: Option<usize>,
 }
 
@@ -489,7 +489,7 @@ pub enum PlanFault {
         name: String,
     },
     /// A group is called like something else.
-    #[error("group {name:?} is called like a process: orders could not tell them apart")]
+    #[error("group {name:?} has the name of a process: commands could not distinguish them")]
     Group {
         /// Its name.
         name: String,
@@ -514,7 +514,7 @@ pub enum PlanFault {
         /// When it is to be ready, and why that never is.
         why: &'static str,
     },
-    /// Somebody names a process that is not there.
+    /// A process is named that does not exist.
     #[error("{who} names process {name:?}, which there is not{}", suggestion.as_ref().map(|name| format!(": did you mean {name:?}?")).unwrap_or_default())]
     Unknown {
         /// Who does.

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_parentheses_confuses_nobody() {
+    fn process_name_with_parentheses_is_parsed() {
         let text =
             "42 (a) R 1 (b)) S 7 42 42 0 -1 4194304 9 0 0 0 11 4 0 0 20 0 1 0 8080 1024 33 1844";
         let expected = Stat {

@@ -1,6 +1,6 @@
-//! All supervisors that are heard, on all hosts: one view, and whom an order is for.
+//! All supervisors that are received, on all hosts: one view, and the addressee of each command.
 //!
-//! Told messages and the time; knows no bus.
+//! Given messages and the time; knows no bus.
 
 use super::plan::ALL;
 use bowline_component::Time;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Supervisors that are kept; more are not, and counted.
 const MAX_SUPERVISORS: usize = 256;
 
-/// The supervisors that were heard.
+/// The supervisors that were received.
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     entries: BTreeMap<Key, Entry>,
@@ -21,17 +21,17 @@ pub struct Roster {
 /// Robot, host and life of a supervisor.
 type Key = (String, String, i64, i32);
 
-/// A supervisor that was heard.
+/// A supervisor that was received.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What it said last.
+    /// Its last report.
     pub status: Supervisor,
     /// When.
     pub heard: Time,
 }
 
 impl Roster {
-    /// Takes what a supervisor says.
+    /// Takes a supervisor's report.
     pub fn hear(&mut self, now: Time, status: Supervisor) {
         let key = (
             status.robot.clone(),
@@ -57,7 +57,7 @@ impl Roster {
         }
     }
 
-    /// Those that were heard, by robot and host.
+    /// Those that were received, by robot and host.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }
@@ -80,7 +80,7 @@ impl Roster {
     /// Those that have something of a name: a process, a component, a group, or everything.
     ///
     /// # Errors
-    /// When nobody has, or several robots do.
+    /// When no robot has it, or several do.
     pub fn choose(
         &self,
         robot: Option<&str>,
@@ -141,12 +141,12 @@ fn name(status: &Supervisor) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChooseError {
     /// There is no such supervisor.
-    #[error("no such supervisor was heard{}", match found.is_empty() { true => String::new(), false => format!(", only {}", found.join(", ")) })]
+    #[error("no such supervisor was received{}", match found.is_empty() { true => String::new(), false => format!(", only {}", found.join(", ")) })]
     Nobody {
         /// Those that were.
         found: Vec<String>,
     },
-    /// Nobody has it.
+    /// No supervisor has it.
     #[error("no supervisor has a process, component or group {target:?}{}", suggestion.as_ref().map(|name| format!(": did you mean {name:?}?")).unwrap_or_default())]
     Unknown {
         /// What was asked for.
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_for_whoever_has_the_name() {
+    fn command_goes_to_the_supervisor_of_the_name() {
         let roster = roster();
         let hosts = |robot, host, target| {
             let chosen = roster.choose(robot, host, target)?;
@@ -207,9 +207,9 @@ mod tests {
         assert_eq!(hosts(Some("boat"), Some("mast"), "all"), Ok(vec!["mast"]));
         #[rustfmt::skip]
         let cases = [
-            ((None, None, "lidar"), "several robots have \"lidar\": say which of boat, raptor with --robot"),
+            ((None, None, "lidar"), "several robots have \"lidar\": name one of boat, raptor with --robot"),
             ((None, None, "radr"), "no supervisor has a process, component or group \"radr\": did you mean \"radar\"?"),
-            ((Some("tank"), None, "all"), "no such supervisor was heard, only boat@deck, boat@mast, raptor@deck"),
+            ((Some("tank"), None, "all"), "no such supervisor was received, only boat@deck, boat@mast, raptor@deck"),
         ];
         for ((robot, host, target), expected) in cases {
             let error: ChooseError = hosts(robot, host, target).unwrap_err();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_ended_or_came_back_is_there_once() {
+    fn ended_or_returned_supervisor_is_listed_once() {
         let mut roster = roster();
         let mut again = status("boat", "mast", &[]);
         again.instance = 7;

@@ -331,7 +331,7 @@ pub enum LockError {
     },
     /// The folder could be written by another user.
     #[error(
-        "{path:?} belongs to somebody else, or others may write there: expected a folder of our own"
+        "{path:?} belongs to another user, or others may write there: expected a folder of our own"
     )]
     NotOurs {
         /// The folder.
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_one_is_told_who_is_first() {
+    fn second_supervisor_gets_the_name_of_the_first() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("locks");
         let first = Folder::lock(&path, "raptor@deck", "pid 17").unwrap();

@@ -81,7 +81,7 @@ impl Takeover {
     /// Kills what carries our mark and is part of no run that was taken over. Returns how many there were.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the kernel does not say when somebody else's child is gone"
+        reason = "the kernel does not report when another process's child is gone"
     )]
     pub(crate) fn sweep(&self, prefix: &str) -> usize {
         let mut n_killed = 0;

@@ -137,7 +137,7 @@ impl Life {
         });
     }
 
-    /// Takes a step, and compares what is said with what was said.
+    /// Takes a step, and compares its outputs with the recorded ones.
     fn take(
         &mut self,
         entry: &Entry,
@@ -201,7 +201,7 @@ fn difference(
     })
 }
 
-/// What a component says in one step.
+/// The outputs of a component in one step.
 #[derive(Debug, Default)]
 struct Said(Vec<(Channel, Bytes)>);
 

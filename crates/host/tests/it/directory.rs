@@ -76,7 +76,7 @@ fn lives(directory: &Directory, now: Time) -> Vec<Life> {
 }
 
 #[test]
-fn a_beacon_says_that_it_lives_five_times_a_second_and_what_it_is_every_other() {
+fn beacon_sends_heartbeats_at_5_hz_and_presence_every_two_seconds() {
     let mut beacon = beacon("boat", "planner", 1, START);
     let (mut n_heartbeats, mut n_presences) = (0, 0);
     let mut now = START;
@@ -92,7 +92,7 @@ fn a_beacon_says_that_it_lives_five_times_a_second_and_what_it_is_every_other() 
 }
 
 #[test]
-fn whoever_asks_is_told_soon_but_a_flood_is_not_answered_by_a_flood() {
+fn presence_request_is_answered_soon_but_a_flood_is_not_amplified() {
     let mut beacon = beacon("boat", "planner", 1, START);
     beacon.on_time(START, 0, Vec::new);
     let mut n_presences = 0;
@@ -115,7 +115,7 @@ fn whoever_asks_is_told_soon_but_a_flood_is_not_answered_by_a_flood() {
     assert_eq!(
         due.presence.unwrap().revision,
         2,
-        "a change is told at once"
+        "a change is published at once"
     );
 }
 
@@ -129,7 +129,7 @@ fn a_step_of_the_wall_clock_shows_in_the_heartbeat() {
 }
 
 #[test]
-fn who_is_not_heard_is_silent_then_gone_within_seven_tenths_of_a_second_then_forgotten() {
+fn process_without_heartbeat_is_silent_then_gone_then_forgotten() {
     let mut directory = Directory::default();
     let mut beacon = beacon("boat", "planner", 1, START);
     hear(&mut directory, &mut beacon, START);
@@ -370,7 +370,7 @@ fn anything() -> impl Strategy<Value = (u64, bool, i64, i64, i32, bool, usize)> 
 
 proptest! {
     #[test]
-    fn nothing_that_is_said_breaks_the_bounds(said in proptest::collection::vec(anything(), 1..300)) {
+    fn no_message_breaks_the_bounds(said in proptest::collection::vec(anything(), 1..300)) {
         let limits = DirectoryLimits { max_processes: 4, max_bytes: 4_000 };
         let mut directory = Directory::new(limits);
         let mut now = START;

@@ -23,8 +23,8 @@ impl Build for Talker {
     fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         ports.tick(ms(10));
         Ok(Self {
-            heard: ports.input("heard", "What another said.", Expect::ever()),
-            said: ports.output("said", "What it says."),
+            heard: ports.input("heard", "What another sent.", Expect::ever()),
+            said: ports.output("said", "What it sends."),
             sum: 0.0,
         })
     }
@@ -137,7 +137,7 @@ impl Build for Echo {
 
     fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         Ok(Self {
-            heard: ports.input("heard", "What another said.", Expect::ever()),
+            heard: ports.input("heard", "What another sent.", Expect::ever()),
             said: ports.output("said", "The same."),
         })
     }
@@ -269,7 +269,7 @@ impl Build for Liar {
     fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         Ok(Self(ports.output(
             "lie",
-            "A scan that says it has more ranges than there are.",
+            "A scan that declares more ranges than there are.",
         )))
     }
 }
@@ -285,7 +285,7 @@ impl Component for Liar {
 }
 
 #[test]
-fn what_cannot_be_encoded_is_not_sent_even_where_nobody_encodes() {
+fn unencodable_message_is_not_sent_even_as_a_value() {
     let rig = Rig::new::<Liar>(NoParameters);
     assert_eq!((rig.counts().sent, rig.counts().unencodable), (0, 1));
 }
@@ -329,7 +329,7 @@ fn kinds_show_what_they_are() {
 }
 
 #[test]
-fn a_component_that_is_killed_says_nothing_more_and_the_others_go_on() {
+fn killed_component_sends_nothing_and_others_continue() {
     let (start, mut heard) = (Time::from_utime(1_000_000), Heard::default());
     let mut lockstep =
         Lockstep::start(engine(circle(3)), Silence, start, &mut heard).expect("it starts");

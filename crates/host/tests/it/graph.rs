@@ -15,13 +15,13 @@ laser  (laser, on pilot)
 
 camera  (./right.toml --fps 10, on pilot)
   reads   laser.scan    bowline.laser_t                        <- laser
-  writes  camera.image  bowline.image_t                        -> nobody
+  writes  camera.image  bowline.image_t                        -> no reader
   calls   map.tile      bowline.waypoint_t => bowline.image_t  -> outside
 
 keeper  (keeper, process autonomy, on pilot)
   reads   laser.scan    bowline.laser_t     <- laser
   reads   gps.pose      bowline.pose_t      <- outside
-  writes  vehicle.goal  bowline.waypoint_t  -> nobody
+  writes  vehicle.goal  bowline.waypoint_t  -> no reader
 
 router  (router, process autonomy, on pilot)
   serves  router.route  bowline.waypoint_t => bowline.path_t  <- asker
@@ -34,7 +34,7 @@ sink  (sink, on station)
 
 outside  (programs that are not in the file)
   writes  gps.pose       bowline.pose_t                         -> keeper
-  writes  operator.goal  bowline.waypoint_t                     -> nobody
+  writes  operator.goal  bowline.waypoint_t                     -> no reader
   serves  map.tile       bowline.waypoint_t => bowline.image_t  <- camera
 ";
 
@@ -95,7 +95,7 @@ fn presence(process: &str, ports: Vec<PresencePort>, services: Vec<PresenceServi
 }
 
 #[test]
-fn a_log_knows_everybody_who_was_ever_there_and_when_they_ended() {
+fn log_lists_every_process_with_its_end() {
     let at = |seconds: i64| Time::from_ns(seconds * 1_000_000_000);
     let mut directory = Directory::default();
     for (process, instance, heard) in [
@@ -123,7 +123,7 @@ sweeper  (test, process sweep, on vessel, started 2 times, ended after 2.0 s)
 }
 
 #[test]
-fn a_supervisor_tells_of_programs_which_are_not_in_its_process() {
+fn supervisor_describes_programs_of_other_processes() {
     let now = Time::from_ns(1_000_000_000);
     let component = |name: &str, kind: &str| PresenceComponent {
         name: name.to_owned(),
@@ -149,7 +149,7 @@ camera  (python3 camera.py, on vessel)
 }
 
 #[test]
-fn processes_on_a_bus_say_what_they_read_and_write() {
+fn processes_on_a_bus_describe_their_channels() {
     let now = Time::from_ns(1_000_000_000);
     let mut directory = Directory::default();
     let (reads, writes) = (PresencePort::READS, PresencePort::WRITES);
@@ -185,13 +185,13 @@ fn processes_on_a_bus_say_what_they_read_and_write() {
 keeper  (test, process keep, on vessel)
   reads  scan     other_t  <- sweeper: TYPES DIFFER
   reads  gps      fix_t    <- gpsd 7
-  reads  nowhere  any      <- NOBODY
+  reads  nowhere  any      <- NO WRITER
   reads  port     any      not connected
   calls  map      any      -> NOBODY
 
 sweeper  (test, process sweep, on vessel)
   writes  scan  laser_t  -> keeper: TYPES DIFFER
-  writes  own   a_t      -> nobody
+  writes  own   a_t      -> no reader
 
 gpsd 7  (program, on vessel)
   writes  gps  fix_t  -> keeper

@@ -100,7 +100,7 @@ fn assert_same(a: &Path, b: &Path, channels: &str) {
 }
 
 #[test]
-fn live_apart_live_together_in_lockstep_and_from_a_log_it_says_the_same() {
+fn outputs_are_equal_live_apart_live_together_in_lockstep_and_from_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     record_scans(&path("scans.lcmlog"));
@@ -242,8 +242,8 @@ impl Build for Ear {
     fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let anybody = Expect::ever().from_anybody();
         Ok(Self {
-            orders: ports.input_on("orders", "What anybody wants.", anybody, "orders"),
-            heard: ports.output_on("heard", "What it heard.", "heard"),
+            orders: ports.input_on("orders", "What any client wants.", anybody, "orders"),
+            heard: ports.output_on("heard", "What it received.", "heard"),
         })
     }
 }
@@ -275,7 +275,7 @@ fn scripted() -> Engine {
     let names = [("ear", 0), ("first", 1), ("second", 1)];
     let instances = names
         .map(|(name, kind)| Instance::new(&kinds[kind], name, &[], BTreeMap::default()).unwrap());
-    Engine::new(instances.into()).expect("what anybody may say has many writers")
+    Engine::new(instances.into()).expect("external inputs have many writers")
 }
 
 /// What was ordered, the slowest first.
@@ -285,7 +285,7 @@ fn sorted(mut speeds_mps: Vec<f64>) -> Vec<f64> {
 }
 
 #[test]
-fn what_anybody_may_say_is_heard_once_from_within_and_from_without() {
+fn external_input_is_received_once_from_within_and_without() {
     let twice = (1..=SCRIPTED).flat_map(|number| [f64::from(number); 2]);
     let within: Vec<f64> = twice.collect();
 
@@ -312,7 +312,7 @@ fn what_anybody_may_say_is_heard_once_from_within_and_from_without() {
             let mut hear = |until: usize| {
                 while heard.len() < until {
                     let next = mine.recv_timeout(PATIENCE).unwrap();
-                    heard.push(next.expect("all that was said is heard").speed_mps);
+                    heard.push(next.expect("all that was sent is received").speed_mps);
                 }
                 sorted(heard.clone())
             };

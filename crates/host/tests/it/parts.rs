@@ -147,7 +147,7 @@ impl Component for Reporter {
 pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<Filter>("filter", "From scans to a smoothed speed."),
     Kind::of::<Reckoner>("reckoner", "Adds up where a speed leads to."),
-    Kind::of::<Reporter>("reporter", "Says at every tick what it knows."),
+    Kind::of::<Reporter>("reporter", "Publishes at every tick what it knows."),
 ];
 
 /// One of the kinds above, with its inputs connected.

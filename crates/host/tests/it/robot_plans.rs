@@ -20,7 +20,7 @@ fn plan(source: Source, host: &str) -> Plan {
 }
 
 #[test]
-fn stations_are_told_of_experiments_with_what_runs_of_them() {
+fn experiments_are_published_with_their_running_components() {
     let robot = load("tests/robots/experiments_right.toml").robot;
     let programs = Programs {
         host: &|process| vec!["bowline".into(), process.name.into()],

@@ -1,4 +1,4 @@
-//! Robot files: every kind of mistake with all that is said about it, and what right ones become.
+//! Robot files: every kind of error with all of its diagnostics, and what valid ones become.
 //!
 //! The expected problems beside the files of `tests/robots` are of our own making. On 2026-11-18 each was read by hand
 //! beside its file: that the mistake is named, with what was expected and what was found, at its place, and that nothing
@@ -68,7 +68,7 @@ bowline_component::parameters! {
 bowline_component::parameters! {
     /// Of a joint.
     struct JointSettings {
-        /// Which field says where it is.
+        /// Which field has its place.
         field: String = "state[0]".into();
     }
 }
@@ -119,7 +119,7 @@ still!(StillDriver, DriverSettings, |settings, ports| {
 });
 still!(StillEar, bowline_component::NoParameters, |_, ports| {
     let anybody = Expect::ever().from_anybody();
-    ports.input_on::<Velocity>("orders", "what anybody wants", anybody, "orders");
+    ports.input_on::<Velocity>("orders", "what any client wants", anybody, "orders");
     Ok(())
 });
 still!(StillJoint, JointSettings, |settings, ports| {
@@ -139,7 +139,7 @@ still!(StillSink, bowline_component::NoParameters, |_, ports| {
 const KINDS: &[Kind] = &[
     Kind::of::<StillAsker>("asker", "asks for ways"),
     Kind::of::<StillDriver>("driver", "drives"),
-    Kind::of::<StillEar>("ear", "hears anybody"),
+    Kind::of::<StillEar>("ear", "takes external writers"),
     Kind::of::<StillGate>("gate", "decides"),
     Kind::of::<StillJoint>("joint", "moves"),
     Kind::of::<StillKeeper>("keeper", "keeps a distance"),
@@ -188,7 +188,7 @@ fn robot_files() -> Vec<PathBuf> {
     files
 }
 
-/// Beside each `x.toml` is `x.txt` with all that is said about it. `BLESS=1 cargo test` writes those that differ, and
+/// Beside each `x.toml` is `x.txt` with all of its diagnostics. `BLESS=1 cargo test` writes those that differ, and
 /// fails: what it wrote is to be read before it counts.
 #[test]
 fn every_robot_file_has_exactly_the_problems_expected_of_it() {
@@ -267,7 +267,7 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_source_replaces_what_the_file_says() {
+fn source_replaces_the_listed_components() {
     let robot = load("tests/robots/right.toml").robot;
     let names = |source| -> Vec<&str> {
         robot
@@ -336,7 +336,7 @@ fn facts_of_the_vehicle_reach_every_component_that_asks() {
 }
 
 #[test]
-fn components_share_a_process_if_they_say_so() {
+fn components_share_a_process_if_the_file_sets_it() {
     let robot = load("tests/robots/right.toml").robot;
     let processes = robot.processes(Source::Live);
     let processes: Vec<(&str, Vec<&str>)> = processes
@@ -420,7 +420,7 @@ const SHARING: &str = "\
     [component.near]\nkind = \"keeper\"\nchannels = { scan = \"laser.scan\" }\nparameters = { distance_m = 2.0 }\n\
     [component.far]\nkind = \"keeper\"\nchannels = { scan = \"laser.scan\" }\n";
 
-/// What a robot's keepers are set to with `--set`, or what is said against it.
+/// What a robot's keepers are set to with `--set`, or its errors.
 fn preset(presets: &[&str]) -> Result<Vec<String>, String> {
     let presets: Vec<Preset> = presets.iter().map(|text| text.parse().unwrap()).collect();
     let loader = Loader {
@@ -444,7 +444,7 @@ fn preset(presets: &[&str]) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn parameters_are_what_the_robot_says_unless_the_component_does_unless_the_command_line_does() {
+fn parameters_of_the_command_line_override_component_then_robot() {
     let cases: [(&[&str], [&str; 2]); 4] = [
         (
             &[],
@@ -605,7 +605,7 @@ fn all_lines() -> Vec<String> {
 }
 
 #[test]
-fn a_robot_that_is_like_another_says_only_what_is_different() {
+fn robot_like_another_has_only_differences() {
     let (right, like) = (
         load("tests/robots/right.toml").robot,
         load("tests/robots/like.toml").robot,

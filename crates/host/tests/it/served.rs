@@ -28,7 +28,7 @@ impl Build for Doubler {
     fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         Ok(Self {
             double: ports.service("double", "Twice the speed."),
-            dropped: ports.output("dropped", "Calls that nobody waits for any more."),
+            dropped: ports.output("dropped", "Calls without a waiting caller."),
         })
     }
 }
@@ -74,7 +74,7 @@ impl Build for Asker {
         ports.tick(ms(100));
         Ok(Self {
             double: ports.client("double", "Who doubles."),
-            told: ports.output("told", "What it heard."),
+            told: ports.output("told", "What it received."),
             speeds_mps: vec![500.0, -1.0, 4.0],
         })
     }
@@ -140,7 +140,7 @@ fn a_call_has_a_reply_an_error_or_no_answer_in_time() {
         told,
         [
             "8 m/s",
-            "the service says: it goes backward (code 7)",
+            "the service replied: it goes backward (code 7)",
             "doubler accepted the call, but did not answer it in time",
         ]
     );
@@ -151,12 +151,12 @@ fn a_call_has_a_reply_an_error_or_no_answer_in_time() {
     assert_eq!(
         dropped.count(),
         1,
-        "the server is told that nobody waits any more"
+        "the server is notified that its caller has left"
     );
 }
 
 #[test]
-fn a_service_that_nobody_offers_is_an_error_in_time_not_a_hang() {
+fn missing_service_is_an_error_in_time() {
     let mut heard = Heard::default();
     let start = Time::from_utime(1_000_000);
     let mut lockstep = Lockstep::start(engine(vec![asker()]), Silence, start, &mut heard).unwrap();
@@ -190,7 +190,7 @@ fn a_service_whose_server_the_log_replaces_answers_as_it_was_recorded() {
     };
     let expected = [
         "8 m/s",
-        "the service says: it goes backward (code 7)",
+        "the service replied: it goes backward (code 7)",
         "doubler accepted the call, but did not answer it in time",
     ];
     let early = start - ms(70);
@@ -355,7 +355,7 @@ fn a_change_of_parameters_is_in_the_record_and_replays() {
 }
 
 #[test]
-fn whoever_waits_for_a_component_that_stops_is_told() {
+fn callers_of_a_stopping_component_are_notified() {
     let mut engine = engine(vec![doubler()]);
     let mut heard = Heard::default();
     engine.start(Time::from_utime(1), &mut heard).unwrap();

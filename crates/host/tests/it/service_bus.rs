@@ -51,7 +51,7 @@ fn a_call_has_its_reply_or_the_services_own_error() {
 }
 
 #[test]
-fn types_that_do_not_fit_are_told_apart_from_silence() {
+fn type_mismatch_is_distinguished_from_silence() {
     served("memq://", |bus| {
         let wrong_request =
             service::call::<_, Waypoint>(bus, "plan.find", &Pose::default(), PATIENCE);

@@ -17,7 +17,7 @@ use std::fs;
 use std::time::Duration;
 
 #[test]
-fn a_killed_process_is_restarted_and_its_end_is_told() {
+fn killed_process_is_restarted_and_its_end_is_reported() {
     let supervision = Supervision::start(plan(vec![idle("a"), idle("b")]));
     let status = supervision.wait_for("both to run", |status| {
         ["a", "b"].map(|name| process(status, name).state) == [Supervised::RUNNING; 2]
@@ -63,7 +63,7 @@ fn a_process_that_goes_silent_is_killed_and_restarted() {
 }
 
 #[test]
-fn others_are_told_of_programs_as_long_as_they_run() {
+fn programs_are_published_while_they_run() {
     let camera = PresenceComponent {
         name: "camera".to_owned(),
         kind: "sleep 1000".to_owned(),
@@ -146,7 +146,7 @@ fn a_process_that_fails_again_and_again_is_given_up_with_an_alarm_and_the_safe_s
         let (_, stop) = stops
             .recv_timeout(PATIENCE)
             .unwrap()
-            .expect("it is said again and again");
+            .expect("it is repeated");
         assert_eq!(&stop.payload[..], b"stop");
     }
 
@@ -166,7 +166,7 @@ fn a_process_that_fails_again_and_again_is_given_up_with_an_alarm_and_the_safe_s
     while alarms
         .recv_timeout(deadline.left("the end of the alarm"))
         .unwrap()
-        .expect("it is told")
+        .expect("it is reported")
         .state
         != Alarm::CLEARED
     {}
@@ -224,7 +224,7 @@ fn processes_start_when_those_they_need_are_ready_and_stop_before_them() {
 }
 
 #[test]
-fn whoever_ignores_signals_is_killed_after_its_grace() {
+fn process_that_ignores_signals_is_killed_after_its_grace() {
     let mut deaf = script(
         "deaf",
         "trap '' TERM INT HUP; echo deaf; while :; do sleep 0.01; done",
@@ -243,7 +243,7 @@ fn whoever_ignores_signals_is_killed_after_its_grace() {
 }
 
 #[test]
-fn a_stopped_process_hears_that_it_is_to_stop() {
+fn stopped_process_gets_its_signal() {
     let supervision = Supervision::start(plan(vec![script(
         "a",
         "trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done",
@@ -289,7 +289,7 @@ fn what_has_left_the_group_is_asked_to_stop_too_and_killed_if_it_does_not() {
 }
 
 #[test]
-fn what_processes_take_of_the_machine_is_told() {
+fn cpu_and_memory_of_processes_are_reported() {
     let busy = script("busy", "while :; do :; done");
     let supervision = Supervision::start(plan(vec![busy, idle("idle")]));
     let status = supervision.wait_for("the busy one to be seen", |status| {
@@ -341,7 +341,7 @@ fn a_fork_bomb_is_gone_to_the_last_process() {
 }
 
 #[test]
-fn a_flood_of_output_hurts_nobody_and_is_counted() {
+fn flood_of_output_is_bounded_and_counted() {
     let quiet = script("quiet", "while :; do echo ping; sleep 0.05; done");
     let supervision = Supervision::start(plan(vec![script("flood", "exec yes flood"), quiet]));
     let flooding = supervision.wait_for_process("flood", "flooding", |it| {
@@ -356,7 +356,7 @@ fn a_flood_of_output_hurts_nobody_and_is_counted() {
     assert_eq!(
         (again.pid, again.n_restarts),
         (pid, 0),
-        "whoever floods is not harmed"
+        "a flooding process is not harmed"
     );
     supervision.stop();
 }
@@ -439,7 +439,7 @@ fn two_hundred_that_hang_at_once_are_killed_and_restarted() {
 }
 
 #[test]
-fn orders_reach_processes_groups_and_components_and_wrong_names_are_told() {
+fn commands_reach_processes_groups_and_components_and_wrong_names_are_reported() {
     let mut a = idle("a");
     a.components = vec!["lidar".to_owned()];
     a.group = "sensors".to_owned();
@@ -481,7 +481,7 @@ fn a_program_that_is_not_there_is_given_up_with_the_reason() {
 }
 
 #[test]
-fn environment_folder_and_limits_are_as_the_plan_says() {
+fn environment_folder_and_limits_are_the_plans() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = script(
         "a",

@@ -273,7 +273,7 @@ fn what_is_printed_while_no_supervisor_is_there_takes_bounded_memory_and_is_coun
     assert_eq!((flood.pid, flood.is_adopted), (pid, true));
     assert!(
         flood.n_bytes_skipped > i64::try_from(MUCH / 2).unwrap(),
-        "{} bytes were said to be skipped",
+        "{} bytes were reported as skipped",
         flood.n_bytes_skipped
     );
     second.stop();
@@ -294,7 +294,7 @@ fn wait_until_safe(place: &Place, by: &Process) -> Supervisor {
 }
 
 #[test]
-fn the_safe_state_holds_whoever_supervises_until_somebody_does_something_about_its_cause() {
+fn safe_state_holds_across_supervisors_until_its_cause_is_dealt_with() {
     let place = Place::new();
     let bus = Bus::open(&place.hub.url()).unwrap();
     let first = place.start("failing");
@@ -384,7 +384,7 @@ fn refused(plan: &Plan, bus: &Bus, folder: &Path) -> SuperviseError {
 }
 
 #[test]
-fn a_second_supervisor_of_the_name_is_refused_and_told_who_is_there() {
+fn second_supervisor_of_a_name_is_refused_with_the_first_ones_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_owned();
     let supervision = Supervision::start_in(plan(vec![idle("a")]), folder);

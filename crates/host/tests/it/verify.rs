@@ -149,7 +149,7 @@ fn a_change_is_found_where_it_begins_with_both_values() {
         let findings = &verification.components[name];
         assert!(
             findings.problems.is_empty(),
-            "{name} heard the same and says the same: {findings:?}"
+            "{name} has equal inputs and equal outputs: {findings:?}"
         );
         assert!(findings.messages > 0, "{name}: {findings:?}");
     }

@@ -160,7 +160,7 @@ fn files_are_known_by_how_they_begin_and_have_their_own_size() {
     );
 }
 
-/// All numbers at 0, which is middle grey, with the shortest tables that can say so.
+/// All numbers at 0, which is middle grey, with the shortest tables that can encode it.
 const JPEG: &str = concat!(
     "ffd8",
     "ffdb00430001010101010101010101010101010101010101010101010101010101010101010101010101010101010101010101010101",
@@ -173,7 +173,7 @@ const JPEG: &str = concat!(
 );
 
 #[test]
-fn bombs_and_damaged_files_cost_nothing_and_say_so() {
+fn bombs_and_damaged_files_are_refused_cheaply() {
     // The header of a PNG of 60,000 by 60,000 pixels.
     let mut bomb = png(1, 1, &[0, 0, 0]);
     let size = 60_000_u32.to_be_bytes();

@@ -22,7 +22,7 @@ impl Draw {
         self.at += 1;
         let n = self.bytes.len().max(1);
         let byte = self.bytes.get((self.at - 1) % n).copied().unwrap_or(0);
-        // Where the bytes begin again, they do not say the same again.
+        // Where the bytes begin again, they do not decode to the same again.
         byte.wrapping_add(u8::try_from((self.at / n) % 251).unwrap_or(0))
     }
 

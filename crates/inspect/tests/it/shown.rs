@@ -192,7 +192,7 @@ fn intervals_are_summed_up_over_the_window_and_put_into_bins() {
 }
 
 #[test]
-fn programs_are_named_by_what_they_say_and_by_what_the_machine_knows() {
+fn programs_are_named_by_their_descriptions_and_the_system() {
     let bus = Bus::open("memq://").unwrap();
     let inbox = bus.events(".*").unwrap();
     let said = Schema {
@@ -240,7 +240,7 @@ fn programs_are_named_by_what_they_say_and_by_what_the_machine_knows() {
         (Some("liar"), Some(8))
     );
 
-    // Two behind one sender, as with a hub: each by what it says, beside what came.
+    // Two behind one sender, as with a hub: each by its description, beside what came.
     let other = Schema {
         pid: 9,
         ..said.clone()

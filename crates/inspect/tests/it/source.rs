@@ -1,4 +1,4 @@
-//! A bus or a log with its types, whoever talks there.
+//! A bus or a log with its types, from publishers of every kind.
 
 use bowline_bus::{Bus, SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
 use bowline_format::{LogEvent, Writer, WriterOptions};
@@ -49,7 +49,7 @@ fn message(types: &TypeSet, number: i32) -> Vec<u8> {
     types.encode(ID, &value).unwrap()
 }
 
-/// What an honest publisher says.
+/// The description of an honest publisher.
 fn description(types: &TypeSet) -> Schema {
     Schema {
         version: Schema::VERSION,
@@ -112,7 +112,7 @@ fn a_type_that_is_described_on_the_bus_is_known_before_its_first_message_is_hand
 }
 
 #[test]
-fn whoever_publishes_is_asked_at_the_start() {
+fn publishers_are_queried_at_the_start() {
     let bus = Bus::open("memq://").unwrap();
     let types = one_number("x");
     bus.describe("far", &types, ID);
@@ -162,7 +162,7 @@ fn descriptions_and_messages_may_come_in_any_order() {
 }
 
 #[test]
-fn what_lies_is_refused_and_counted_and_keeps_out_nobody() {
+fn false_description_is_refused_counted_and_blocks_no_other() {
     let (bus, mut source) = open(&["far"]);
     let types = one_number("x");
     let payload = message(&types, 5);
@@ -331,7 +331,7 @@ fn a_path_is_a_log_with_its_own_times_and_types() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_said_why() {
+fn failed_open_reports_the_reason() {
     let bad_pattern = Source::open("memq://", options(&["("])).unwrap_err();
     assert!(bad_pattern.to_string().contains('('), "{bad_pattern}");
     assert!(Source::open("/missing.log", options(&[])).is_err());
@@ -364,6 +364,6 @@ fn programs_that_announce_are_known_by_name_and_those_that_fell_silent_make_room
     let publishers = source.publishers();
     assert!(publishers.iter().count() <= 1_024);
     assert!(publishers.n_dropped() > 0);
-    // Several programs behind one sender cannot be told apart by it.
+    // Several programs behind one sender cannot be distinguished by it.
     assert_eq!(publishers.of_sender(sender), None);
 }

@@ -24,7 +24,7 @@ fn numbers_that_change_keep_their_width() {
 }
 
 #[test]
-fn single_numbers_have_as_few_digits_as_say_them() {
+fn single_numbers_have_the_fewest_exact_digits() {
     #[rustfmt::skip]
     let cases = [
         (0.5, "0.5"), (1.0, "1"), (-std::f64::consts::PI, "-3.14159"), (1.5e9, "1.5e9"), (123_456_789.0, "123456789"),

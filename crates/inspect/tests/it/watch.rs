@@ -25,7 +25,7 @@ fn catalog() -> Catalog {
 }
 
 #[test]
-fn every_message_is_counted_and_what_cannot_be_decoded_is_told() {
+fn every_message_is_counted_and_undecodable_ones_are_reported() {
     let catalog = catalog();
     let pose = Pose::default().encode().unwrap();
     let mut watch = Watch::default();
@@ -56,7 +56,7 @@ fn every_message_is_counted_and_what_cannot_be_decoded_is_told() {
 }
 
 #[test]
-fn a_flood_is_sampled_and_says_so() {
+fn flood_is_sampled_and_marked() {
     let catalog = catalog();
     let pose = Pose::default().encode().unwrap();
     let mut watch = Watch::default();
@@ -70,7 +70,7 @@ fn a_flood_is_sampled_and_says_so() {
 }
 
 #[test]
-fn more_channels_than_anybody_has_cost_no_more_memory() {
+fn channels_beyond_the_limit_cost_no_memory() {
     let catalog = catalog();
     let mut watch = Watch::default();
     for i in 0..70_000 {

@@ -251,7 +251,7 @@ impl Unit<'_> {
         code.line(
             "/**
  * Writes the message to maxlen bytes at buf + offset.
- * Returns its size; negative if it does not fit, or if a vector is shorter than its length field says.
+ * Returns its size; negative if it does not fit, or if a vector is shorter than its length field.
  */
 inline int encode(void *buf, int offset, int maxlen) const;
 

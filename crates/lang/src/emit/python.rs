@@ -600,7 +600,7 @@ fn print_fingerprint(code: &mut Code, types: &TypeSet, id: TypeId) {
     code.line(format!("return {class}._packed_fingerprint"));
     end_block(code, false);
     code.open("def get_hash(self) -> int:");
-    code.line("\"\"\"The fingerprint, which says what type a message is.\"\"\"");
+    code.line("\"\"\"The fingerprint, which identifies the type of a message.\"\"\"");
     code.line(format!(
         "return int.from_bytes({class}._get_packed_fingerprint(), \"big\")"
     ));

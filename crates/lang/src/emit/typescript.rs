@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_one_name_are_told_apart_by_their_package() {
+    fn types_of_one_name_are_distinguished_by_package() {
         let lcm =
             "package a.b; struct pose_t { c.pose_t inner; } package c; struct pose_t { int8_t x; }";
         let text = generate(lcm, "./a/b/pose_t.ts");

@@ -66,7 +66,7 @@ fn types_come_and_go_and_fields_change_places() {
 }
 
 #[test]
-fn a_changed_enum_value_breaks_though_no_fingerprint_tells() {
+fn changed_enum_value_breaks_with_an_equal_fingerprint() {
     let found = changes(
         "enum mode_t { STOP = 0, GO = 1 }",
         "enum mode_t { STOP = 1, GO = 0 }",

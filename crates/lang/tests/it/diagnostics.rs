@@ -48,7 +48,7 @@ const ERRORS: &[(&str, usize, &str, &str)] = &[
 ];
 
 #[test]
-fn a_mistake_is_an_error_that_says_where_what_and_what_instead() {
+fn error_has_place_cause_and_fix() {
     for (text, line, message, help) in ERRORS {
         let sources = [Source::new("bad.lcm", *text)];
         let compiled = compile(&sources, &Rules::default());

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_shows_no_certificate_is_refused_and_the_right_one_is_not() {
+    fn peer_without_a_certificate_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let make = |name: &str| keys::generate(&folder.path().join(name)).expect("a key");
         let (vehicle, station) = (make("vehicle"), make("station"));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn many_who_knock_and_say_no_more_leave_room_for_the_right_one() {
+    fn half_open_connections_leave_room_for_the_peer() {
         let folder = tempfile::tempdir().expect("a folder");
         let make = |name: &str| keys::generate(&folder.path().join(name)).expect("a key");
         let (vehicle, station) = (make("vehicle"), make("station"));

@@ -129,7 +129,7 @@ fn read_receive(
     }
     let is_command = table.boolean("commands", problems);
     if is_command.is_none() && channel.get_ref().starts_with("operator.") {
-        let message = "these look like commands, and nobody checks that they are the peer's own";
+        let message = "these look like commands, and their sender is not checked";
         problems
             .warning(channel.span(), message)
             .help("commands = true, or commands = false if they are none");

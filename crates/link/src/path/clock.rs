@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_round_trip_says_how_far_the_clocks_are_apart() {
+    fn shortest_round_trip_gives_the_clock_offset() {
         let mut clock = PeerClock::default();
         let now = Time::from_utime(1_000_000);
         assert_eq!(clock.transit(0, now), None);

@@ -199,7 +199,7 @@ fn alone(streams: &str) -> (Link, Bus) {
 
 fn stream<'s>(status: &'s Status, channel: &str) -> &'s LinkStream {
     let found = status.streams.iter().find(|it| it.channel == channel);
-    found.expect("it is told")
+    found.expect("it is reported")
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn until_heard(from: &Bus, channel: &str, payload: &[u8], inbox: &Inbox) -> Vec<
             .expect("it is published");
         inbox.recv_timeout(PAUSE).expect("the bus works")
     });
-    let (_, event) = heard.expect("it is heard in the end");
+    let (_, event) = heard.expect("it is received in the end");
     event.payload.to_vec()
 }
 
@@ -329,7 +329,7 @@ fn messages_go_both_ways_over_every_carrier_under_the_names_of_the_files() {
                 .streams
                 .iter()
                 .find(|it| it.channel == "pose")
-                .expect("it is told");
+                .expect("it is reported");
             let path = status.paths.first().expect("there is one");
             assert_eq!(path.is_secure, carrier.is_secure);
             path.state == LinkPath::READY
@@ -339,7 +339,7 @@ fn messages_go_both_ways_over_every_carrier_under_the_names_of_the_files() {
         });
         assert!(
             is_told,
-            "{}: the station's end says how it is",
+            "{}: the station's end publishes its state",
             carrier.name
         );
     }
@@ -392,7 +392,7 @@ fn an_end_that_is_started_anew_is_found_again_by_itself() {
 }
 
 #[test]
-fn whoever_has_another_key_than_the_file_says_gets_no_message_and_gives_none() {
+fn peer_with_another_key_exchanges_no_message() {
     let scene = Scene::new("quic");
     let other = keys::generate(&scene.folder.path().join("other.key"))
         .expect("a key")
@@ -429,7 +429,7 @@ fn whoever_has_another_key_than_the_file_says_gets_no_message_and_gives_none() {
                 break;
             }
         }
-        assert!(n_problems > 5, "somebody says what is wrong");
+        assert!(n_problems > 5, "the fault is reported");
         for inbox in [&stops, &words, &poses] {
             assert!(
                 inbox.try_recv().expect("the bus works").is_none(),
@@ -467,14 +467,14 @@ fn a_command_by_another_station_than_the_peer_is_dropped_and_counted() {
             .streams
             .iter()
             .find(|it| it.channel == "operator.stop")
-            .expect("it is told");
+            .expect("it is reported");
         (stream.n_delivered == 1).then_some(stream.n_not_peers)
     });
     assert_eq!(n_dropped, Some(2));
 }
 
 #[test]
-fn people_who_are_logged_in_at_the_peer_command_and_everybody_there_stops() {
+fn users_logged_in_at_the_peer_command_and_all_of_its_stations_stop() {
     let scene = Scene::new("udp");
     let vehicle = scene.vehicle(anywhere());
     let station = scene.station(vehicle.address);
@@ -507,7 +507,7 @@ fn what_came_over_a_link_does_not_go_back() {
     let there = station.bus.events("shared").expect("an inbox");
     let here = vehicle.bus.events("shared").expect("an inbox");
     let states = station.bus.events("link\\.state").expect("an inbox");
-    until_heard(&vehicle.bus, "shared", b"said once", &there);
+    until_heard(&vehicle.bus, "shared", b"sent once", &there);
     while here.recv_timeout(PAUSE).expect("the bus works").is_some() {}
     let looped = (0..MAX_TRIES).find_map(|_| {
         let status = station.status(&states)?;
@@ -515,11 +515,11 @@ fn what_came_over_a_link_does_not_go_back() {
             .streams
             .iter()
             .find(|it| it.channel == "shared" && it.is_sent)
-            .expect("it is told");
+            .expect("it is reported");
         assert_eq!(stream.n_sent, 0, "the station's end sends none of it");
         (stream.n_looped > 0).then_some(())
     });
-    assert!(looped.is_some(), "and says so");
+    assert!(looped.is_some(), "and reports so");
     let back = here.recv_timeout(PAUSE).expect("the bus works");
     assert!(back.is_none(), "{back:?}");
 }

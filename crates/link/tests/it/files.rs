@@ -32,7 +32,7 @@ fn parse(text: &str) -> Result<LinkFile, Vec<String>> {
 }
 
 #[test]
-fn a_file_says_what_is_sent_and_how() {
+fn file_defines_streams_and_their_options() {
     let more = "deadline = '100ms'\nkeep = 'reliable'\nas = 'v.pose'\nvalue = 3\nrate_hz = 5\nmin_rate_hz = 1\n";
     let file = parse(&format!(
         "{GOOD}{more}max_bytes = 10\nqueue = 4\nagain = '5s'\n"

@@ -380,7 +380,7 @@ fn a_stop_arrives_within_ten_probes_though_nothing_comes_back_and_a_third_is_los
         let said_at = world.now;
         world.run(10 * Duration::from_millis(30) + 2 * DELAY);
         let got = numbers(world.got(0));
-        assert_eq!(got, [4], "{extra_ms} ms, said before {said_at:?}");
+        assert_eq!(got, [4], "{extra_ms} ms, sent before {said_at:?}");
     }
 }
 
@@ -411,7 +411,7 @@ fn what_is_sent_while_nothing_comes_back_does_not_fill_the_queue_on_the_way() {
 }
 
 #[test]
-fn a_stop_waits_for_nothing_that_was_said_before_it_and_needs_an_answer() {
+fn stop_overtakes_earlier_messages_and_needs_an_acknowledgement() {
     for extra_ms in 0..20 {
         let mut world = stops_without_answers(extra_ms, 300);
         // What is there is declared over, again and again, and other things are asked: the newest is a stop.

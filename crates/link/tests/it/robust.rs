@@ -202,7 +202,7 @@ fn flipped_bits_cost_the_packets_that_they_hit_and_nothing_more() {
 }
 
 #[test]
-fn a_stranger_who_never_answers_delivers_nothing_and_drives_nobody_out() {
+fn silent_stranger_delivers_nothing_and_replaces_no_peer() {
     let mut world = world();
     let mut stranger = Session::new(
         Setup {
@@ -388,7 +388,7 @@ fn every_message_that_begins_to_arrive_is_delivered_or_counted_as_dropped() {
 }
 
 #[test]
-fn what_nobody_takes_from_a_session_is_counted_with_the_stream_that_it_was_of() {
+fn unread_messages_are_counted_by_stream() {
     let mut world = world();
     let now = world.now + Duration::from_secs(3_600);
     let counts = |world: &World| -> Vec<(u64, u64)> {

@@ -113,6 +113,6 @@ fn value_sheds_what_cannot_be_there_in_time_but_nothing_that_was_begun() {
     assert_eq!(
         scheduler.pick(&two, unknown),
         Choice::Send(0),
-        "nobody knows what the link carries"
+        "the capacity of the link is unknown"
     );
 }

@@ -52,7 +52,7 @@ pub struct RunnerOptions {
     /// Waits at the end for commands, instead of returning.
     pub is_staying: bool,
     /// Receives every event that is published, and the name under which it is.
-    #[expect(clippy::type_complexity, reason = "it is said here once")]
+    #[expect(clippy::type_complexity, reason = "it is reported here once")]
     pub on_publish: Option<Box<dyn FnMut(&LogEvent<'_>, &str) + Send>>,
 }
 

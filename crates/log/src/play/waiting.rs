@@ -82,7 +82,7 @@ impl Waiting {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "playing in real time needs the real clock; players themselves are told the time"
+    reason = "playing in real time needs the real clock; players themselves are given the time"
 )]
 fn now() -> Instant {
     Instant::now()

@@ -443,7 +443,7 @@ fn what_would_drive_this_player_is_not_played_unless_it_is_renamed() {
 }
 
 #[test]
-fn times_that_go_back_are_followed_and_told() {
+fn times_that_go_back_are_followed_and_reported() {
     #[rustfmt::skip]
     let cases: [(&str, &[i64], &[u64], u64); 5] = [
         ("disorder goes out at once",             &[0, 100, 95, 200],              &[0, 100, 100, 200],       0),

@@ -141,7 +141,7 @@ fn flat_out() -> PlayerOptions {
     }
 }
 
-/// Somebody elsewhere on the bus who drives a player.
+/// A client on the bus that drives a player.
 struct Driver {
     bus: Bus,
     statuses: Inbox,
@@ -272,7 +272,7 @@ fn a_player_is_driven_over_the_bus() {
 }
 
 #[test]
-fn a_range_loops_until_it_is_told_to_quit() {
+fn range_loops_until_quit() {
     let folder = tempfile::tempdir().unwrap();
     for (at, (extension, compression)) in KINDS.iter().enumerate() {
         let path = folder.path().join(format!("{at}.{extension}"));
@@ -320,5 +320,5 @@ fn controls_see_what_the_player_does() {
     assert_eq!(report.status.tallies.n_published, 75);
     let disabled = report.channels.iter().find(|channel| !channel.is_enabled);
     assert_eq!(disabled.map(|channel| channel.channel.as_str()), Some("X"));
-    assert!(!controls.send(Command::Play), "nobody is there");
+    assert!(!controls.send(Command::Play), "there is no reader");
 }

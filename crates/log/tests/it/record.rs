@@ -1,4 +1,4 @@
-//! A recorder records what it was asked to, and says what it did not.
+//! A recorder records what it was asked to, and reports what it did not.
 
 #[path = "record/files.rs"]
 mod files;

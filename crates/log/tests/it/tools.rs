@@ -137,7 +137,7 @@ fn mcap_takes_its_descriptions_along_into_an_lcm_log() {
 }
 
 #[test]
-fn a_filter_keeps_the_channels_times_and_rates_that_it_is_told_to() {
+fn filter_keeps_the_selected_channels_times_and_rates() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("to.log");
     for (at, (extension, compression)) in KINDS.iter().enumerate() {
@@ -336,7 +336,7 @@ fn logs_are_the_same_however_their_channels_interleave() {
     let found = compare(&written, &sorted, &DiffOptions::default());
     assert!(found.is_same(), "{found:?}");
     assert_eq!((found.n_same, found.n_channels), (1_000, 4));
-    // With too little memory for that, it is said.
+    // With too little memory for that, it is reported.
     let options = DiffOptions {
         max_ahead: 10,
         ..DiffOptions::default()

@@ -226,7 +226,7 @@ impl<'a> wire::Decode<'a> for Action {
 }
 
 /// Something is wrong with a robot, in the words of the component, process or recorder that found it. Sent when it is raised, every
-/// second while it holds, and a few times after it was cleared. Robot, host, source and id tell alarms apart.
+/// second while it holds, and a few times after it was cleared. Robot, host, source and id identify an alarm.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alarm {
     /// when this held, microseconds since the epoch by the sender's clock
@@ -592,7 +592,7 @@ impl wire::IntoOwned for AlarmsRef<'_> {
     }
 }
 
-/// What a server says to a call. Sent once for each time that the call is heard.
+/// The reply of a server to a call. Sent once for each time that the call is received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// when this was sent, microseconds since the epoch by the server's clock; nothing depends on it
@@ -605,7 +605,7 @@ pub struct Answer {
     pub service: String,
     /// who answers; at most 128 bytes
     pub server: String,
-    /// when that started, microseconds since the epoch; tells its lives apart
+    /// when that started, microseconds since the epoch; distinguishes its runs
     pub server_instance: i64,
     /// of the message that this answers
     pub attempt: i32,
@@ -626,9 +626,9 @@ impl Answer {
     pub const ACCEPTED: i8 = 1;
     /// it is done: the body is the reply
     pub const REPLY: i8 = 2;
-    /// it is not: code and text say why
+    /// it is not: code and text have the reason
     pub const ERROR: i8 = 3;
-    /// it was told to let it be, and did
+    /// it was cancelled on request
     pub const CANCELLED: i8 = 4;
     /// code: too many calls at once; not executed
     pub const BUSY: i32 = -1;
@@ -640,7 +640,7 @@ impl Answer {
     pub const WRONG_TYPE: i32 = -4;
     /// code: the request makes no sense; not executed
     pub const MALFORMED: i32 = -5;
-    /// code: heard before, but its answer is no longer kept; not executed again
+    /// code: received before, but its answer is no longer kept; not executed again
     pub const FORGOTTEN: i32 = -6;
     /// code: the server ended, or gave the call up, without an answer
     pub const ABANDONED: i32 = -7;
@@ -745,7 +745,7 @@ pub struct AnswerRef<'a> {
     pub service: &'a str,
     /// who answers; at most 128 bytes
     pub server: &'a str,
-    /// when that started, microseconds since the epoch; tells its lives apart
+    /// when that started, microseconds since the epoch; distinguishes its runs
     pub server_instance: i64,
     /// of the message that this answers
     pub attempt: i32,
@@ -863,7 +863,7 @@ pub struct Arbitration {
     pub curvatures_per_m: Vec<f32>,
     /// what all votes for each came to (ratio, -1 to 1)
     pub totals: Vec<f32>,
-    /// who vetoes each; empty if nobody does
+    /// name of the voter that vetoes each; empty if none does
     pub vetoed_by: Vec<String>,
     /// how many voters it listens to
     pub n_voters: i32,
@@ -986,7 +986,7 @@ pub struct ArbitrationRef<'a> {
     pub curvatures_per_m: Vec<f32>,
     /// what all votes for each came to (ratio, -1 to 1)
     pub totals: Vec<f32>,
-    /// who vetoes each; empty if nobody does
+    /// name of the voter that vetoes each; empty if none does
     pub vetoed_by: Vec<&'a str>,
     /// how many voters it listens to
     pub n_voters: i32,
@@ -1087,7 +1087,7 @@ impl wire::IntoOwned for ArbitrationRef<'_> {
 /// What one voter thinks of following one arc (DRDC's 5-tuple).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arc {
-    /// whether the vehicle must not follow it, whatever others say
+    /// whether the vehicle must not follow it, whatever the other votes are
     pub veto: bool,
     /// 1 / radius of the turn, 1/metres, to the left positive, 0 straight on
     pub curvature_per_m: f32,
@@ -1144,9 +1144,9 @@ pub struct Audit {
     pub utime: i64,
     /// name that the person commands under
     pub station: String,
-    /// who was logged in; empty: nobody
+    /// user who was logged in; empty: none
     pub user: String,
-    /// what they may do: viewer, operator or supervisor; empty: nobody was logged in
+    /// role of the user: viewer, operator or supervisor; empty: no user was logged in
     pub role: String,
     /// where they were, as host and port
     pub address: String,
@@ -1157,11 +1157,11 @@ pub struct Audit {
     pub subject: String,
     /// the same in words, for people
     pub detail: String,
-    /// whether it was let through; if not, detail says why
+    /// whether it was let through; if not, detail has the reason
     pub is_done: bool,
     /// length of the message, 0 or more
     pub n_bytes: i32,
-    /// what was said, as it went to the bus or came from the page
+    /// the message, as it went to the bus or came from the page
     pub message: Vec<u8>,
 }
 
@@ -1260,9 +1260,9 @@ pub struct AuditRef<'a> {
     pub utime: i64,
     /// name that the person commands under
     pub station: &'a str,
-    /// who was logged in; empty: nobody
+    /// user who was logged in; empty: none
     pub user: &'a str,
-    /// what they may do: viewer, operator or supervisor; empty: nobody was logged in
+    /// role of the user: viewer, operator or supervisor; empty: no user was logged in
     pub role: &'a str,
     /// where they were, as host and port
     pub address: &'a str,
@@ -1273,11 +1273,11 @@ pub struct AuditRef<'a> {
     pub subject: &'a str,
     /// the same in words, for people
     pub detail: &'a str,
-    /// whether it was let through; if not, detail says why
+    /// whether it was let through; if not, detail has the reason
     pub is_done: bool,
     /// length of the message, 0 or more
     pub n_bytes: i32,
-    /// what was said, as it went to the bus or came from the page
+    /// the message, as it went to the bus or came from the page
     pub message: &'a [u8],
 }
 
@@ -1364,7 +1364,7 @@ impl wire::IntoOwned for AuditRef<'_> {
     }
 }
 
-/// By which right somebody commands, and how fresh the command is: all that a gate goes by.
+/// The authority of a command and its freshness: all that a gate decides by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Authority {
     /// name of who commands
@@ -1375,7 +1375,7 @@ pub struct Authority {
     pub epoch: i64,
     /// grows with each command of a session, so that no command counts twice
     pub sequence: i64,
-    /// the newest token that the station has heard of the gate: the gate knows how old that is
+    /// the newest token that the station has received from the gate: the gate knows its age
     pub token: i64,
 }
 
@@ -1438,7 +1438,7 @@ pub struct AuthorityRef<'a> {
     pub epoch: i64,
     /// grows with each command of a session, so that no command counts twice
     pub sequence: i64,
-    /// the newest token that the station has heard of the gate: the gate knows how old that is
+    /// the newest token that the station has received from the gate: the gate knows its age
     pub token: i64,
 }
 
@@ -1494,7 +1494,7 @@ impl wire::IntoOwned for AuthorityRef<'_> {
     }
 }
 
-/// A beat of a clock that everybody hears: whoever waits for it goes on, and whoever misses it knows that something is slow.
+/// A tick of a shared clock: components that wait for it continue, and a missing tick shows that a process is slow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beat {
     /// when the beat was due, microseconds since the epoch
@@ -1681,7 +1681,7 @@ pub struct Call {
     pub id: i64,
     /// who asks; at most 128 bytes
     pub caller: String,
-    /// of the caller: when it started, microseconds since the epoch; tells its lives apart
+    /// of the caller: when it started, microseconds since the epoch; distinguishes its runs
     pub incarnation: i64,
     /// of the call among those of this incarnation, from 1 on
     pub number: i64,
@@ -1706,7 +1706,7 @@ pub struct Call {
 impl Call {
     /// do it
     pub const REQUEST: i8 = 1;
-    /// nobody wants it any more
+    /// the caller has cancelled it
     pub const CANCEL: i8 = 2;
 
     /// Sets the length fields to the lengths of the arrays that they count.
@@ -1806,7 +1806,7 @@ pub struct CallRef<'a> {
     pub id: i64,
     /// who asks; at most 128 bytes
     pub caller: &'a str,
-    /// of the caller: when it started, microseconds since the epoch; tells its lives apart
+    /// of the caller: when it started, microseconds since the epoch; distinguishes its runs
     pub incarnation: i64,
     /// of the call among those of this incarnation, from 1 on
     pub number: i64,
@@ -1912,7 +1912,7 @@ impl wire::IntoOwned for CallRef<'_> {
     }
 }
 
-/// Which channels a process knows of and where they are heard, in LCM's mpudpm transport.
+/// The channels that a process knows and their ports, in LCM's mpudpm transport.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelPortMapUpdate {
     /// how many ports the group has, the same for all who take part
@@ -2033,7 +2033,7 @@ impl wire::IntoOwned for ChannelPortMapUpdateRef<'_> {
     }
 }
 
-/// Where a channel is heard, in LCM's mpudpm transport.
+/// The port of a channel, in LCM's mpudpm transport.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelToPort {
     /// the channel's name, at most 63 bytes
@@ -2328,7 +2328,7 @@ pub struct Device {
     pub state: i8,
     /// since when it is so, microseconds since the epoch
     pub since_utime: i64,
-    /// when it last said something that can be believed, microseconds since the epoch; 0: never
+    /// when its last valid frame was received, microseconds since the epoch; 0: never
     pub last_good_utime: i64,
     /// when something was last wrong, microseconds since the epoch; 0: never
     pub last_error_utime: i64,
@@ -2340,7 +2340,7 @@ pub struct Device {
     pub n_sent_bytes: i64,
     /// frames that were believed, or commands that were taken
     pub n_good: i64,
-    /// frames that are right, and that nobody asked for
+    /// valid frames that were not requested
     pub n_ignored: i64,
     /// frames that are right, and that cannot be believed; or commands that were not taken
     pub n_refused: i64,
@@ -2357,13 +2357,13 @@ pub struct Device {
 }
 
 impl Device {
-    /// it has not said anything that counts yet
+    /// it has sent no valid frame yet
     pub const STARTING: i8 = 1;
-    /// what it says can be believed
+    /// its frames are valid
     pub const WORKING: i8 = 2;
-    /// it says something, but nothing that can be believed: last_error says why
+    /// it sends frames, but no valid ones: last_error has the reason
     pub const ERRONEOUS: i8 = 3;
-    /// it says nothing
+    /// it sends nothing
     pub const SILENT: i8 = 4;
 }
 
@@ -2468,7 +2468,7 @@ pub struct DeviceRef<'a> {
     pub state: i8,
     /// since when it is so, microseconds since the epoch
     pub since_utime: i64,
-    /// when it last said something that can be believed, microseconds since the epoch; 0: never
+    /// when its last valid frame was received, microseconds since the epoch; 0: never
     pub last_good_utime: i64,
     /// when something was last wrong, microseconds since the epoch; 0: never
     pub last_error_utime: i64,
@@ -2480,7 +2480,7 @@ pub struct DeviceRef<'a> {
     pub n_sent_bytes: i64,
     /// frames that were believed, or commands that were taken
     pub n_good: i64,
-    /// frames that are right, and that nobody asked for
+    /// valid frames that were not requested
     pub n_ignored: i64,
     /// frames that are right, and that cannot be believed; or commands that were not taken
     pub n_refused: i64,
@@ -2746,20 +2746,20 @@ impl wire::IntoOwned for DirectCommandRef<'_> {
 }
 
 /// An experiment of a robot: a named group of sensors, actuators and local control, for a station to find and to take
-/// (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether anybody takes it or not.
+/// (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether a station takes it or not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experiment {
     /// when this held, microseconds since the epoch by the supervisor's clock
     pub utime: i64,
     /// name of the robot
     pub robot: String,
-    /// the supervisor that says so
+    /// the supervisor that publishes this
     pub host: String,
     /// of the experiment, within the robot
     pub name: String,
     /// what it is for, for people; may be empty
     pub about: String,
-    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    /// the component that decides who may command it: one of those below; empty: it has no gate
     pub gate: String,
     /// length of the list, 256 at most
     pub n_components: i32,
@@ -2851,13 +2851,13 @@ pub struct ExperimentRef<'a> {
     pub utime: i64,
     /// name of the robot
     pub robot: &'a str,
-    /// the supervisor that says so
+    /// the supervisor that publishes this
     pub host: &'a str,
     /// of the experiment, within the robot
     pub name: &'a str,
     /// what it is for, for people; may be empty
     pub about: &'a str,
-    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    /// the component that decides who may command it: one of those below; empty: it has no gate
     pub gate: &'a str,
     /// length of the list, 256 at most
     pub n_components: i32,
@@ -3431,35 +3431,35 @@ pub struct Gate {
     pub level: i8,
     /// since when state and level are these, microseconds since the epoch
     pub since_utime: i64,
-    /// until when they last if nobody says anything, microseconds since the epoch; 0: without end
+    /// until when they last without a new one, microseconds since the epoch; 0: without end
     pub until_utime: i64,
-    /// who or what commands, for people: "station bridge", "autonomy: survey of the basin", "nobody"
+    /// who or what commands, for people: "station bridge", "autonomy: survey of the basin", "none"
     pub in_control: String,
     /// why, for people
     pub reason: String,
-    /// station that holds the lease; empty: nobody
+    /// station that holds the lease; empty: none
     pub holder: String,
-    /// of the holder; 0: nobody
+    /// of the holder; 0: none
     pub session: i64,
     /// of the holder, 0 or more
     pub rank: i32,
     /// of the lease; grows with each holder; 0: there has been none
     pub epoch: i64,
-    /// when the lease ends if it is not renewed, microseconds since the epoch; 0: nobody holds it
+    /// when the lease ends if it is not renewed, microseconds since the epoch; 0: it is free
     pub lease_until_utime: i64,
-    /// station that asks for the lease; empty: nobody
+    /// station that requests the lease; empty: none
     pub asking: String,
-    /// until when the holder may answer, microseconds since the epoch; 0: nobody asks
+    /// until when the holder may answer, microseconds since the epoch; 0: no request
     pub asking_until_utime: i64,
     /// whether a stop is latched
     pub is_stopped: bool,
-    /// who stopped it; empty: nobody
+    /// who stopped it; empty: it is not stopped
     pub stopped_by: String,
     /// why, for people
     pub stop_reason: String,
     /// what is done when control is lost: hold, station, return or continue
     pub contingency: String,
-    /// how long ago the holder was last heard, microseconds; -1: never, or nobody holds the lease
+    /// time since the holder's last message, microseconds; -1: none yet, or the lease is free
     pub heard_us: i64,
     /// commands that were taken
     pub n_accepted: i64,
@@ -3474,9 +3474,9 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// a stop is latched: nothing moves until it is cleared and somebody commands anew
+    /// a stop is latched: nothing moves until it is cleared and a station commands anew
     pub const STOPPED: i8 = 0;
-    /// nothing moves because nobody commands
+    /// nothing moves because no station commands
     pub const IDLE: i8 = 1;
     /// a person commands
     pub const OPERATED: i8 = 2;
@@ -3495,7 +3495,7 @@ impl Gate {
     pub const ROUTE: i8 = 3;
     /// a person has set an aim: an area to survey
     pub const OBJECTIVE: i8 = 4;
-    /// nobody sets anything
+    /// nothing sets the actuators
     pub const OBSERVE: i8 = 5;
 
     /// Sets the length fields to the lengths of the arrays that they count.
@@ -3643,35 +3643,35 @@ pub struct GateRef<'a> {
     pub level: i8,
     /// since when state and level are these, microseconds since the epoch
     pub since_utime: i64,
-    /// until when they last if nobody says anything, microseconds since the epoch; 0: without end
+    /// until when they last without a new one, microseconds since the epoch; 0: without end
     pub until_utime: i64,
-    /// who or what commands, for people: "station bridge", "autonomy: survey of the basin", "nobody"
+    /// who or what commands, for people: "station bridge", "autonomy: survey of the basin", "none"
     pub in_control: &'a str,
     /// why, for people
     pub reason: &'a str,
-    /// station that holds the lease; empty: nobody
+    /// station that holds the lease; empty: none
     pub holder: &'a str,
-    /// of the holder; 0: nobody
+    /// of the holder; 0: none
     pub session: i64,
     /// of the holder, 0 or more
     pub rank: i32,
     /// of the lease; grows with each holder; 0: there has been none
     pub epoch: i64,
-    /// when the lease ends if it is not renewed, microseconds since the epoch; 0: nobody holds it
+    /// when the lease ends if it is not renewed, microseconds since the epoch; 0: it is free
     pub lease_until_utime: i64,
-    /// station that asks for the lease; empty: nobody
+    /// station that requests the lease; empty: none
     pub asking: &'a str,
-    /// until when the holder may answer, microseconds since the epoch; 0: nobody asks
+    /// until when the holder may answer, microseconds since the epoch; 0: no request
     pub asking_until_utime: i64,
     /// whether a stop is latched
     pub is_stopped: bool,
-    /// who stopped it; empty: nobody
+    /// who stopped it; empty: it is not stopped
     pub stopped_by: &'a str,
     /// why, for people
     pub stop_reason: &'a str,
     /// what is done when control is lost: hold, station, return or continue
     pub contingency: &'a str,
-    /// how long ago the holder was last heard, microseconds; -1: never, or nobody holds the lease
+    /// time since the holder's last message, microseconds; -1: none yet, or the lease is free
     pub heard_us: i64,
     /// commands that were taken
     pub n_accepted: i64,
@@ -3820,9 +3820,9 @@ pub struct GateToken {
     pub utime: i64,
     /// never the same twice, not in another life of the gate either
     pub token: i64,
-    /// of the lease; 0: nobody holds it
+    /// of the lease; 0: it is free
     pub epoch: i64,
-    /// of the holder; 0: nobody holds it
+    /// of the holder; 0: the lease is free
     pub session: i64,
 }
 
@@ -4079,7 +4079,7 @@ impl<'a> wire::Decode<'a> for GpsRmc {
     }
 }
 
-/// Where a vessel should go right now: from whoever keeps the mission to whoever closes the loop.
+/// The set-point of a vessel's controller: from the helm, which keeps the mission, to the controller, which closes the loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Guidance {
     /// when it was decided, microseconds since the epoch
@@ -4162,7 +4162,7 @@ pub struct Heading {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not measure it
     pub field_tesla: [f64; 3],
 }
 
@@ -4230,7 +4230,7 @@ pub struct HeadingRef<'a> {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not measure it
     pub field_tesla: [f64; 3],
 }
 
@@ -4315,9 +4315,9 @@ impl HeartbeatComponent {
     pub const STARTING: i8 = 1;
     /// it does its work
     pub const GOOD: i8 = 2;
-    /// it does a part of it: text says which
+    /// it does a part of its work: text names the part
     pub const DEGRADED: i8 = 3;
-    /// it does not: text says why
+    /// it does not work: text has the reason
     pub const FAILED: i8 = 4;
 }
 
@@ -4454,7 +4454,7 @@ impl wire::IntoOwned for HeartbeatComponentRef<'_> {
     }
 }
 
-/// A process with components lives: sent five times a second, so that whoever misses three of them knows within 0.7 s.
+/// The heartbeat of a process with components: sent five times a second, so that three missing ones are noticed within 0.7 s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heartbeat {
     /// when this held, microseconds since the epoch by the clock that the components live by
@@ -4467,7 +4467,7 @@ pub struct Heartbeat {
     pub process: String,
     /// its number on that machine
     pub pid: i32,
-    /// when it started, microseconds since the epoch; tells its lives apart
+    /// when it started, microseconds since the epoch; distinguishes its runs
     pub instance: i64,
     /// wall clock minus the components' clock, microseconds; a step of the wall clock shows here
     pub clock_offset_us: i64,
@@ -4475,7 +4475,7 @@ pub struct Heartbeat {
     pub period_us: i32,
     /// whether this is the last one: the process ends
     pub is_leaving: bool,
-    /// of what it says in presence_t: another number, another description
+    /// version of its presence_t: another number, another description
     pub revision: i64,
     /// length of the list, 256 at most
     pub n_components: i32,
@@ -4583,7 +4583,7 @@ pub struct HeartbeatRef<'a> {
     pub process: &'a str,
     /// its number on that machine
     pub pid: i32,
-    /// when it started, microseconds since the epoch; tells its lives apart
+    /// when it started, microseconds since the epoch; distinguishes its runs
     pub instance: i64,
     /// wall clock minus the components' clock, microseconds; a step of the wall clock shows here
     pub clock_offset_us: i64,
@@ -4591,7 +4591,7 @@ pub struct HeartbeatRef<'a> {
     pub period_us: i32,
     /// whether this is the last one: the process ends
     pub is_leaving: bool,
-    /// of what it says in presence_t: another number, another description
+    /// version of its presence_t: another number, another description
     pub revision: i64,
     /// length of the list, 256 at most
     pub n_components: i32,
@@ -5341,7 +5341,7 @@ pub struct LeaseRequest {
 }
 
 impl LeaseRequest {
-    /// wants the lease: has it if nobody does; else its holder is asked
+    /// requests the lease: granted if it is free; else its holder is asked
     pub const TAKE: i8 = 1;
     /// the holder is still there
     pub const RENEW: i8 = 2;
@@ -5477,7 +5477,7 @@ impl wire::IntoOwned for LeaseRequestRef<'_> {
 pub struct LinkPath {
     /// carrier and address: "quic 192.168.7.2:7800"
     pub name: String,
-    /// the carrier knows that the other end is who it should be, and nobody else reads along
+    /// the carrier has authenticated the other end and encrypts
     pub is_secure: bool,
     /// one of the constants above
     pub state: i8,
@@ -5501,7 +5501,7 @@ pub struct LinkPath {
     pub received_bytes: i64,
     /// times that nothing was answered, ever
     pub n_stalls: i64,
-    /// packets that nobody understands, ever
+    /// packets that could not be parsed, ever
     pub n_bad: i64,
 }
 
@@ -5597,7 +5597,7 @@ impl<'a> wire::Decode<'a> for LinkPath {
 pub struct LinkPathRef<'a> {
     /// carrier and address: "quic 192.168.7.2:7800"
     pub name: &'a str,
-    /// the carrier knows that the other end is who it should be, and nobody else reads along
+    /// the carrier has authenticated the other end and encrypts
     pub is_secure: bool,
     /// one of the constants above
     pub state: i8,
@@ -5621,7 +5621,7 @@ pub struct LinkPathRef<'a> {
     pub received_bytes: i64,
     /// times that nothing was answered, ever
     pub n_stalls: i64,
-    /// packets that nobody understands, ever
+    /// packets that could not be parsed, ever
     pub n_bad: i64,
 }
 
@@ -6321,7 +6321,7 @@ impl wire::IntoOwned for ListedAlarmRef<'_> {
     }
 }
 
-/// How far a map of heights is from the world that it is a map of: only a simulation can tell.
+/// How far a map of heights is from the world that it is a map of: only a simulation can measure it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MapError {
     /// of the map, microseconds since the epoch
@@ -6338,7 +6338,7 @@ pub struct MapError {
     pub bias_m: f64,
     /// largest error, without its sign, metres
     pub worst_m: f64,
-    /// root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it does not say
+    /// root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it has none
     pub boldness: f64,
 }
 
@@ -6421,7 +6421,7 @@ pub struct MapErrorRef<'a> {
     pub bias_m: f64,
     /// largest error, without its sign, metres
     pub worst_m: f64,
-    /// root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it does not say
+    /// root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it has none
     pub boldness: f64,
 }
 
@@ -6922,7 +6922,7 @@ pub struct ModelTransformRequest {
     pub foi: String,
     /// frame of reference, in whose coordinates the answer is, as Body:Frame
     pub reference: String,
-    /// when, microseconds since the epoch, for frames that move; 0: as they were last heard to be
+    /// when, microseconds since the epoch, for frames that move; 0: as last received
     pub utime: i64,
 }
 
@@ -6981,7 +6981,7 @@ pub struct ModelTransformRequestRef<'a> {
     pub foi: &'a str,
     /// frame of reference, in whose coordinates the answer is, as Body:Frame
     pub reference: &'a str,
-    /// when, microseconds since the epoch, for frames that move; 0: as they were last heard to be
+    /// when, microseconds since the epoch, for frames that move; 0: as last received
     pub utime: i64,
 }
 
@@ -7040,7 +7040,7 @@ impl wire::IntoOwned for ModelTransformRequestRef<'_> {
 /// Where a frame of interest is, in coordinates of a frame of reference.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelTransform {
-    /// the moment that was asked for, microseconds since the epoch; 0: as last heard
+    /// the moment that was asked for, microseconds since the epoch; 0: as last received
     pub utime: i64,
     /// frame of interest, as Body:Frame
     pub foi: String,
@@ -7119,7 +7119,7 @@ impl<'a> wire::Decode<'a> for ModelTransform {
 /// A [`ModelTransform`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelTransformRef<'a> {
-    /// the moment that was asked for, microseconds since the epoch; 0: as last heard
+    /// the moment that was asked for, microseconds since the epoch; 0: as last received
     pub utime: i64,
     /// frame of interest, as Body:Frame
     pub foi: &'a str,
@@ -7406,7 +7406,7 @@ impl wire::IntoOwned for MultibeamRef<'_> {
     }
 }
 
-/// What a supervisor does about an order. It has begun when this is sent; bowline.supervisor says how it goes on.
+/// What a supervisor does about an order. It has begun when this is sent; bowline.supervisor reports how it continues.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OrderReply {
     /// length of the list
@@ -7517,7 +7517,7 @@ impl wire::IntoOwned for OrderReplyRef<'_> {
     }
 }
 
-/// What somebody wants of a supervisor: the request of its service "order".
+/// A command for a supervisor: the request of its service "order".
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Order {
     /// one of the constants above
@@ -7930,7 +7930,7 @@ pub struct Parameter {
     pub name: String,
     /// what it is, as it would stand in a robot file
     pub value: String,
-    /// what it is when nobody sets it, likewise
+    /// its default, likewise
     pub default_value: String,
     /// what its values are, in words
     pub kind: String,
@@ -8008,7 +8008,7 @@ pub struct ParameterRef<'a> {
     pub name: &'a str,
     /// what it is, as it would stand in a robot file
     pub value: &'a str,
-    /// what it is when nobody sets it, likewise
+    /// its default, likewise
     pub default_value: &'a str,
     /// what its values are, in words
     pub kind: &'a str,
@@ -8502,7 +8502,7 @@ impl Plan {
     pub const COMPLETE: i8 = 1;
     /// time was short: it ends where the rest looked shortest
     pub const PARTIAL: i8 = 2;
-    /// there is no way, as far as the map says
+    /// there is no path in the map
     pub const UNREACHABLE: i8 = 3;
     /// the vehicle touches something where it stands
     pub const BLOCKED: i8 = 4;
@@ -8592,15 +8592,15 @@ impl<'a> wire::Decode<'a> for Plan {
 pub struct PlayerRequest {
     /// when it was asked, microseconds since the epoch; nothing depends on it
     pub utime: i64,
-    /// the player that is meant, by the name in its status; empty: all that hear it
+    /// the player, by the name in its status; empty: all that receive it
     pub player: String,
     /// one of the constants above; others are ignored, and counted as refused
     pub action: i8,
-    /// a rate, seconds or a switch, where the action says so; otherwise ignored
+    /// a rate, seconds or a switch, where the action takes one; otherwise ignored
     pub value: f64,
-    /// a moment of the log, microseconds since the epoch, where the action says so
+    /// a moment of the log, microseconds since the epoch, where the action takes one
     pub log_utime: i64,
-    /// a channel, a pattern, a bookmark or a renaming, where the action says so; otherwise ignored
+    /// a channel, a pattern, a bookmark or a renaming, where the action takes one; otherwise ignored
     pub text: String,
 }
 
@@ -8703,15 +8703,15 @@ impl<'a> wire::Decode<'a> for PlayerRequest {
 pub struct PlayerRequestRef<'a> {
     /// when it was asked, microseconds since the epoch; nothing depends on it
     pub utime: i64,
-    /// the player that is meant, by the name in its status; empty: all that hear it
+    /// the player, by the name in its status; empty: all that receive it
     pub player: &'a str,
     /// one of the constants above; others are ignored, and counted as refused
     pub action: i8,
-    /// a rate, seconds or a switch, where the action says so; otherwise ignored
+    /// a rate, seconds or a switch, where the action takes one; otherwise ignored
     pub value: f64,
-    /// a moment of the log, microseconds since the epoch, where the action says so
+    /// a moment of the log, microseconds since the epoch, where the action takes one
     pub log_utime: i64,
-    /// a channel, a pattern, a bookmark or a renaming, where the action says so; otherwise ignored
+    /// a channel, a pattern, a bookmark or a renaming, where the action takes one; otherwise ignored
     pub text: &'a str,
 }
 
@@ -9153,7 +9153,7 @@ impl<'a> wire::Decode<'a> for Pose {
     }
 }
 
-/// Where a frame of a vehicle is and how it moves: what every GPS/INS can say (DRDC's Pose).
+/// Where a frame of a vehicle is and how it moves: what every GPS/INS measures (DRDC's Pose).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PoseTransform {
     /// when it was there, microseconds since the epoch
@@ -9626,7 +9626,7 @@ impl wire::IntoOwned for PresencePortRef<'_> {
     }
 }
 
-/// Asks processes with components to say what they are made of, as presence_t on bowline.presence.
+/// Asks processes with components to publish what they are made of, as presence_t on bowline.presence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PresenceRequest {
     /// when it was asked, microseconds since the epoch; nothing depends on it
@@ -9911,7 +9911,7 @@ impl wire::IntoOwned for PresenceServiceRef<'_> {
     }
 }
 
-/// What a process with components is made of: sent every 2 s, when it changes, and when somebody asks.
+/// What a process with components is made of: sent every 2 s, when it changes, and on request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Presence {
     /// when this held, microseconds since the epoch by the clock that the components live by
@@ -9924,7 +9924,7 @@ pub struct Presence {
     pub process: String,
     /// its number on that machine
     pub pid: i32,
-    /// when it started, microseconds since the epoch; tells its lives apart
+    /// when it started, microseconds since the epoch; distinguishes its runs
     pub instance: i64,
     /// of this description: another number, another description
     pub revision: i64,
@@ -10025,7 +10025,7 @@ pub struct PresenceRef<'a> {
     pub process: &'a str,
     /// its number on that machine
     pub pid: i32,
-    /// when it started, microseconds since the epoch; tells its lives apart
+    /// when it started, microseconds since the epoch; distinguishes its runs
     pub instance: i64,
     /// of this description: another number, another description
     pub revision: i64,
@@ -10109,7 +10109,7 @@ impl wire::IntoOwned for PresenceRef<'_> {
 }
 
 /// What any ranging device has measured: laser, stereo camera, sonar, radar (DRDC's Range3d). The driver turns what the
-/// device says into this; nobody else needs to know the device.
+/// device sends into this; no other component needs to know the device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Range3d {
     /// when the last point was measured, microseconds since the epoch
@@ -10316,10 +10316,10 @@ impl wire::IntoOwned for Range3dRef<'_> {
     }
 }
 
-/// What a recorder says when something keeps it from recording, and when that is over.
+/// Sent by a recorder when it cannot record, and when it can again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorder {
-    /// when this was said, microseconds since the epoch
+    /// when this was sent, microseconds since the epoch
     pub utime: i64,
     /// what is being written
     pub file: String,
@@ -10333,7 +10333,7 @@ pub struct Recorder {
     pub n_waiting: i64,
     /// how much they are, bytes
     pub waiting_bytes: i64,
-    /// room on the disk, bytes; -1 if nobody knows
+    /// room on the disk, bytes; -1 if unknown
     pub disk_left: i64,
 }
 
@@ -10403,7 +10403,7 @@ impl<'a> wire::Decode<'a> for Recorder {
 /// A [`Recorder`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecorderRef<'a> {
-    /// when this was said, microseconds since the epoch
+    /// when this was sent, microseconds since the epoch
     pub utime: i64,
     /// what is being written
     pub file: &'a str,
@@ -10417,7 +10417,7 @@ pub struct RecorderRef<'a> {
     pub n_waiting: i64,
     /// how much they are, bytes
     pub waiting_bytes: i64,
-    /// room on the disk, bytes; -1 if nobody knows
+    /// room on the disk, bytes; -1 if unknown
     pub disk_left: i64,
 }
 
@@ -10488,14 +10488,14 @@ impl wire::IntoOwned for RecorderRef<'_> {
     }
 }
 
-/// A gate did not take a command, and says why.
+/// A gate refused a command, with the reason.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Refusal {
     /// when it was refused by the vehicle's clock, microseconds since the epoch
     pub utime: i64,
     /// of the gate
     pub name: String,
-    /// what the command said of itself
+    /// the authority that the command claims
     pub by: Authority,
     /// what it was: thrust, velocity, task, stop, clear, take, renew, release, consent, deny, preempt
     pub command: String,
@@ -10577,7 +10577,7 @@ pub struct RefusalRef<'a> {
     pub utime: i64,
     /// of the gate
     pub name: &'a str,
-    /// what the command said of itself
+    /// the authority that the command claims
     pub by: AuthorityRef<'a>,
     /// what it was: thrust, velocity, task, stop, clear, take, renew, release, consent, deny, preempt
     pub command: &'a str,
@@ -10656,7 +10656,7 @@ impl wire::IntoOwned for RefusalRef<'_> {
     }
 }
 
-/// Asks those who publish and listen to say again what their messages look like, as schema_t on bowline.schema.
+/// Asks publishers and subscribers to describe their messages again, as schema_t on bowline.schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaRequest {
     /// of the type that is asked for; 0 for all
@@ -10894,7 +10894,7 @@ pub struct SimControl {
 }
 
 impl SimControl {
-    /// nothing: only say how it is
+    /// change nothing: only report the state
     pub const STATE: i8 = 0;
     /// stand still
     pub const PAUSE: i8 = 1;
@@ -10946,7 +10946,7 @@ pub struct SimFault {
     pub kind: i8,
     /// which port is hit; empty: all that can be
     pub port: String,
-    /// how much, for those that say so: a ratio, 0 or more, metres or radians
+    /// how much, for kinds that have an amount: a ratio, 0 or more, metres or radians
     pub value: f64,
     /// for how long, microseconds; 0: until it is cleared
     pub duration_us: i64,
@@ -10955,9 +10955,9 @@ pub struct SimFault {
 impl SimFault {
     /// nothing is broken any more
     pub const CLEAR: i8 = 0;
-    /// a sensor says nothing
+    /// a sensor sends nothing
     pub const DEAD: i8 = 1;
-    /// a sensor says its last measurement again and again
+    /// a sensor repeats its last measurement
     pub const STUCK: i8 = 2;
     /// a sensor's noise is value times what it should be
     pub const NOISY: i8 = 3;
@@ -11023,7 +11023,7 @@ pub struct SimFaultRef<'a> {
     pub kind: i8,
     /// which port is hit; empty: all that can be
     pub port: &'a str,
-    /// how much, for those that say so: a ratio, 0 or more, metres or radians
+    /// how much, for kinds that have an amount: a ratio, 0 or more, metres or radians
     pub value: f64,
     /// for how long, microseconds; 0: until it is cleared
     pub duration_us: i64,
@@ -12106,10 +12106,10 @@ impl wire::IntoOwned for StepRequestRef<'_> {
     }
 }
 
-/// One event in the life of a component: when it was woken, by what, and what it said.
+/// One step of a component: when it ran, what caused it, and what it published.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// the time that it was told, nanoseconds since the epoch
+    /// the time that it was given, nanoseconds since the epoch
     pub time_ns: i64,
     /// one of the constants above
     pub reason: i8,
@@ -12121,9 +12121,9 @@ pub struct Step {
     pub hash: i64,
     /// length of the lists below
     pub n_sent: i16,
-    /// where it said something: indices in its declarations
+    /// the outputs that it published on: indices in its declarations
     pub ports: Vec<i16>,
-    /// what it said: XXH3 of the messages' bytes, 64 bits each
+    /// what it published: XXH3 of the messages' bytes, 64 bits each
     pub hashes: Vec<i64>,
 }
 
@@ -12212,7 +12212,7 @@ pub struct Steps {
     pub robot: String,
     /// its name there
     pub component: String,
-    /// when it was started, microseconds since the epoch: tells its lives apart
+    /// when it was started, microseconds since the epoch: distinguishes its runs
     pub started_utime: i64,
     /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
     pub settings: String,
@@ -12308,7 +12308,7 @@ pub struct StepsRef<'a> {
     pub robot: &'a str,
     /// its name there
     pub component: &'a str,
-    /// when it was started, microseconds since the epoch: tells its lives apart
+    /// when it was started, microseconds since the epoch: distinguishes its runs
     pub started_utime: i64,
     /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
     pub settings: &'a str,
@@ -12404,7 +12404,7 @@ pub struct StopCommand {
 }
 
 impl StopCommand {
-    /// no thrust from now on; from anybody, with or without a lease, however old
+    /// no thrust from now on; from any client, with or without a lease, however old
     pub const STOP: i8 = 1;
     /// the stop is over; from the holder of the lease, and nothing moves because of it
     pub const CLEAR: i8 = 2;
@@ -12556,7 +12556,7 @@ pub struct Supervised {
     pub cpu_ratio: f64,
     /// resident memory of its process group, bytes
     pub memory_bytes: i64,
-    /// what its heartbeats say, in words; empty if nothing is known
+    /// the text of its heartbeats; empty if unknown
     pub health: String,
     /// lines of output so far
     pub n_lines: i64,
@@ -12567,11 +12567,11 @@ pub struct Supervised {
 }
 
 impl Supervised {
-    /// nobody wanted it yet, or somebody has stopped it
+    /// not started yet, or stopped by a command
     pub const STOPPED: i8 = 1;
     /// it did what it was started for
     pub const FINISHED: i8 = 2;
-    /// it failed too often, and stays down until somebody orders otherwise
+    /// it failed too often, and stays down until it is started by a command
     pub const GIVEN_UP: i8 = 3;
     /// it waits for those that it depends on
     pub const WAITING: i8 = 4;
@@ -12705,7 +12705,7 @@ pub struct SupervisedRef<'a> {
     pub cpu_ratio: f64,
     /// resident memory of its process group, bytes
     pub memory_bytes: i64,
-    /// what its heartbeats say, in words; empty if nothing is known
+    /// the text of its heartbeats; empty if unknown
     pub health: &'a str,
     /// lines of output so far
     pub n_lines: i64,
@@ -12818,7 +12818,7 @@ pub struct Supervisor {
     pub machine: String,
     /// its process on that machine
     pub pid: i32,
-    /// when it started, microseconds since the epoch; tells its lives apart
+    /// when it started, microseconds since the epoch; distinguishes its runs
     pub instance: i64,
     /// one of the constants above
     pub state: i8,
@@ -12835,7 +12835,7 @@ impl Supervisor {
     pub const CLAIMING: i8 = 1;
     /// it does its work
     pub const RUNNING: i8 = 2;
-    /// the robot is in its safe state: alarm says why
+    /// the robot is in its safe state: alarm has the reason
     pub const SAFE: i8 = 3;
     /// everything is being stopped
     pub const STOPPING: i8 = 4;
@@ -12936,7 +12936,7 @@ pub struct SupervisorRef<'a> {
     pub machine: &'a str,
     /// its process on that machine
     pub pid: i32,
-    /// when it started, microseconds since the epoch; tells its lives apart
+    /// when it started, microseconds since the epoch; distinguishes its runs
     pub instance: i64,
     /// one of the constants above
     pub state: i8,
@@ -13150,7 +13150,7 @@ impl wire::IntoOwned for TaskCommandRef<'_> {
 /// Something for a vehicle to do by itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// tells tasks apart: their sender draws it
+    /// identifies the task: drawn by its sender
     pub id: i64,
     /// what people call it; may be empty
     pub name: String,
@@ -13265,7 +13265,7 @@ impl<'a> wire::Decode<'a> for Task {
 /// A [`Task`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskRef<'a> {
-    /// tells tasks apart: their sender draws it
+    /// identifies the task: drawn by its sender
     pub id: i64,
     /// what people call it; may be empty
     pub name: &'a str,

@@ -11,7 +11,7 @@ const EARLY_MS: i64 = 5;
 pub(super) const NEUTRAL_MARGIN_MS: i64 = 150;
 /// After a control is released neutral set-points are sent for so long: some may be lost.
 const TRAIL_FOR_MS: i64 = 300;
-/// Older than so many times the greatest age of a command, a token says that the vehicle does not answer.
+/// A token older than so many times the greatest age of a command means that the vehicle does not answer.
 pub(super) const MAX_TOKEN_AGES: i64 = 2;
 /// A control that is moved by less than this part of its range is at rest.
 const REST: f64 = 1e-3;
@@ -67,7 +67,7 @@ impl Direct {
         self.state
     }
 
-    /// Why it is off or waits, for people; empty where nothing is to be said.
+    /// Why it is off or waits, for people; empty without a reason.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason

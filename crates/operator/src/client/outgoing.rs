@@ -43,7 +43,7 @@ impl Payload {
     /// The message as it is published.
     ///
     /// # Errors
-    /// When a list in it has another length than it says.
+    /// When a list in it has another length than declared.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         match self {
             Self::Lease(it) => it.encode(),

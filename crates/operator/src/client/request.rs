@@ -134,13 +134,13 @@ impl<T> Slot<T> {
         self.waiting.as_ref().filter(is_due).map(|it| &it.what)
     }
 
-    /// It is published now; says whether it was before.
+    /// It is published now; returns whether it was before.
     pub(super) fn sent(&mut self, now: Now) -> bool {
         let sent_ms = self.waiting.as_mut().map(|it| &mut it.sent_ms);
         sent_ms.is_some_and(|it| it.replace(now.ms).is_some())
     }
 
-    /// Gives it up if it has waited for longer; says whether it did.
+    /// Gives it up if it has waited for longer; returns whether it did.
     pub(super) fn expire(&mut self, now: Now, for_ms: i64) -> bool {
         let is_over = |it: &Waiting<T>| now.ms - it.since.ms > for_ms;
         let is_over =

@@ -22,7 +22,7 @@ pub(super) const KIND: ActuationKind = ActuationKind {
     build,
     gate: Some(Kind::of::<GateComponent<Thrust>>(
         "gate",
-        "Decides what may move a vessel, and alone tells its thrusters.",
+        "Decides what may move a vessel; the only writer of its thrust commands.",
     )),
 };
 

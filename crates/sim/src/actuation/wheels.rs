@@ -25,7 +25,7 @@ pub(super) const KIND: ActuationKind = ActuationKind {
     build,
     gate: Some(Kind::of::<GateComponent<Velocity>>(
         "gate_drive",
-        "Decides what may move a vehicle on the ground, and alone tells its drive.",
+        "Decides what may move a ground vehicle; the only writer of its drive commands.",
     )),
 };
 

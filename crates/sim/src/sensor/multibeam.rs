@@ -25,12 +25,12 @@ pub(super) const KIND: SensorKind = SensorKind {
             Attribute::required(
                 "range_min_m",
                 Value::Number(Bounds::NOT_NEGATIVE),
-                "what is nearer is not heard",
+                "nearer echoes are not received",
             ),
             Attribute::required(
                 "range_max_m",
                 Value::Number(Bounds::POSITIVE),
-                "what is further is not heard",
+                "further echoes are not received",
             ),
             Attribute::noise("beam_width_deg", "how wide a beam is"),
             Attribute::noise("range_sd_m", "the noise of a range"),

@@ -17,12 +17,12 @@ pub(super) const KIND: SensorKind = SensorKind {
             Attribute::required(
                 "range_min_m",
                 Value::Number(Bounds::NOT_NEGATIVE),
-                "what is nearer is not heard",
+                "nearer echoes are not received",
             ),
             Attribute::required(
                 "range_max_m",
                 Value::Number(Bounds::POSITIVE),
-                "what is further is not heard",
+                "further echoes are not received",
             ),
             Attribute::required(
                 "fov_deg",

@@ -563,7 +563,7 @@ fn read_fault(value: &Value<'_>, problems: &mut Problems<'_>) -> Option<PlannedF
     let kind = kind.and_then(|named| match named.amount {
         None => named.of(0.0).ok(),
         Some(amount) => {
-            let help = format!("{} says how much is wrong", amount.key);
+            let help = format!("{} reports how much is wrong", amount.key);
             table.require(amount.key, &help, problems);
             let (least, most) = (amount.limits.start(), amount.limits.end());
             let limits = least / amount.unit..=most / amount.unit;

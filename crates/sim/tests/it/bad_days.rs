@@ -114,8 +114,8 @@ fn a_navigation_sensor_that_is_turned_looks_elsewhere_than_the_truth() {
             Event::Measured { .. } | Event::Contact(_) | Event::Sea(_) => None,
         });
         let said = readings(simulation, &events, "INS.Pose");
-        let pose: &PoseTransform = message(said.last().expect("it says poses"));
-        heading(&pose.matrix) - truth.expect("the truth is told")
+        let pose: &PoseTransform = message(said.last().expect("it publishes poses"));
+        heading(&pose.matrix) - truth.expect("the truth is published")
     };
     assert!(look(&mut simulation).abs() < 0.02, "before");
     assert!((look(&mut simulation) - 0.5).abs() < 0.02, "then");

@@ -45,7 +45,7 @@ fn drive(rig: &mut Rig, seconds: u64) {
 
 fn position(rig: &mut Rig) -> [f64; 2] {
     let truth = rig.take::<PoseTransform>("truth.pose");
-    let last = truth.last().expect("the truth is told");
+    let last = truth.last().expect("the truth is published");
     [last.matrix[3], last.matrix[7]]
 }
 

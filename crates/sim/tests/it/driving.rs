@@ -60,7 +60,7 @@ fn a_circle_closes_where_it_should() {
 }
 
 #[test]
-fn a_skidding_vehicle_turns_as_it_is_told_and_on_the_spot() {
+fn skid_steered_vehicle_turns_as_commanded_and_on_the_spot() {
     let wheelbase = 0.262;
     for (speed, turn) in [(1.0, 0.5_f64), (0.5, -1.0), (0.01, 1.5), (0.01, -0.8)] {
         let mut simulation = jackal(World::flat());
@@ -185,7 +185,7 @@ fn wall(x: f64) -> Body {
 }
 
 #[test]
-fn a_vehicle_that_hits_a_wall_says_so_and_does_not_pass() {
+fn vehicle_that_hits_a_wall_reports_contact_and_stops() {
     let mut simulation = raptor(World::flat().with(wall(8.0)));
     let events = drive(&mut simulation, 8.0, (0.0, 2.0));
     let front = simulation.pose().xyz()[0] + 2.61;
@@ -195,7 +195,7 @@ fn a_vehicle_that_hits_a_wall_says_so_and_does_not_pass() {
         Event::Contact(contact) => Some(contact),
         Event::Measured { .. } | Event::Truth(_) | Event::Sea(_) => None,
     });
-    let contact = last.expect("the truth is told");
+    let contact = last.expect("the truth is published");
     assert_eq!(
         (contact.bodies[0].as_str(), contact.others[0].as_str()),
         ("Bumper", "wall")
@@ -212,7 +212,7 @@ fn driving_on_the_ground_is_no_contact() {
 }
 
 #[test]
-fn a_vehicle_over_a_line_says_so_and_drives_on() {
+fn vehicle_over_a_line_reports_it_and_continues() {
     let line = Line::new("stop_line", vec![[6.0, -5.0], [6.0, 5.0]]);
     let mut simulation = raptor(World::flat().with_line(line));
     drive(&mut simulation, 0.5, (0.0, 2.0));
@@ -229,7 +229,7 @@ fn a_vehicle_over_a_line_says_so_and_drives_on() {
         Event::Measured { .. } | Event::Truth(_) | Event::Sea(_) => None,
     });
     let mut crossing = contacts.filter(|contact| contact.n_contacts > 0).peekable();
-    assert!(crossing.peek().is_some(), "the truth is told");
+    assert!(crossing.peek().is_some(), "the truth is published");
     for contact in crossing {
         assert!(!contact.others.is_empty() && !contact.force_n.is_empty());
         assert!(contact.others.iter().all(|other| other == "stop_line"));
@@ -327,5 +327,5 @@ fn a_weak_drive_is_slow_and_a_cut_one_stops() {
         .iter()
         .filter(|event| matches!(event, Event::Measured { .. }))
         .count();
-    assert_eq!(measured, 0, "nothing is heard of it, but the truth");
+    assert_eq!(measured, 0, "nothing is received of it, but the truth");
 }

@@ -157,7 +157,7 @@ fn documents_of_elements_are_those_of_the_tables() {
         let found = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
             found == expected,
-            "docs/{name} is not what the tables say: `bowline model {verb} > docs/{name}`"
+            "docs/{name} differs from the tables: `bowline model {verb} > docs/{name}`"
         );
     }
 }

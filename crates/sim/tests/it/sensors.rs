@@ -195,7 +195,7 @@ fn encoders_count_the_way() {
     let start = simulation.pose().xyz();
     let events = drive(&mut simulation, 6.0, (0.0, 1.5));
     let said = readings(&simulation, &events, "RLWheel.Encoder");
-    let Wheels { ticks, names, .. } = message(said.last().expect("it says something"));
+    let Wheels { ticks, names, .. } = message(said.last().expect("it prints something"));
     assert_eq!(names[0], "RLWheel:Hub");
     let way = ticks[0] as f64 / 1_000.0 * std::f64::consts::TAU * 0.3;
     let gone = simulation.pose().xyz()[0] - start[0];
@@ -206,7 +206,7 @@ fn encoders_count_the_way() {
 }
 
 #[test]
-fn navigation_has_the_errors_that_it_says_and_they_last() {
+fn navigation_errors_match_their_deviations_and_persist() {
     let sensor = r#"<ins name="P" frame="Up" rate_hz="20" position_sd_m="0.5" attitude_sd_deg="0.2" heading_sd_deg="1" correlation_s="2"/>"#;
     let mut simulation = simulation(World::flat(), sensor);
     let events = wait(&mut simulation, 600.0);
@@ -278,7 +278,7 @@ fn a_bumper_counts_how_often_it_is_pushed() {
     let mut simulation = simulation(world, sensor);
     let pressed = |events: &[Event], simulation: &Simulation| {
         let said = readings(simulation, events, "Cart.B");
-        let bumper: &Bumper = message(said.last().expect("it says something"));
+        let bumper: &Bumper = message(said.last().expect("it prints something"));
         (bumper.pressed, bumper.n_presses)
     };
     let events = drive(&mut simulation, 1.0, (0.0, 1.0));
@@ -325,7 +325,7 @@ fn broken_sensors_are_silent_stuck_noisy_or_off() {
     let events = wait(&mut simulation, 0.2);
     let truth = simulation.pose().xyz()[0];
     let said = readings(&simulation, &events, "Cart.P");
-    let pose: &PoseTransform = message(said.last().expect("it says poses"));
+    let pose: &PoseTransform = message(said.last().expect("it publishes poses"));
     assert!(
         (pose.matrix[3] - truth - 5.0).abs() < 0.3,
         "{} for {truth}",
@@ -401,7 +401,7 @@ fn seen(world: World, sensor: &str) -> Vec<[f64; 3]> {
     // It settles on its springs first.
     let events = wait(&mut simulation, 2.0);
     let scans = scans(&simulation, &events, "Cart.C");
-    assert_eq!(scans.len(), 20, "as often as it says, lines or not");
+    assert_eq!(scans.len(), 20, "at its rate, lines or not");
     on_ground(scans.last().expect("a picture"))
 }
 

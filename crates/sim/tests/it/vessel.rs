@@ -110,7 +110,7 @@ fn without_thrust_it_ends_up_moving_with_the_water() {
         ..Sea::default()
     }));
     let events = drift(&mut simulation, 60.0);
-    let truth = *truths(&events).last().expect("the truth is told");
+    let truth = *truths(&events).last().expect("the truth is published");
     let heading = simulation.pose().rpy()[2];
     let [ahead, left, _] = truth.velocity_mps;
     let east = ahead * heading.cos() - left * heading.sin();
@@ -152,7 +152,7 @@ fn through_still_and_moving_water_it_moves_alike() {
 }
 
 #[test]
-fn thrust_ends_when_nobody_commands_any_more() {
+fn thrust_ends_without_commands() {
     let mut simulation = upsv(water(Sea::default()));
     push(&mut simulation, 10.0, [1.0; 2]);
     assert!(!simulation.is_silent());
@@ -197,7 +197,7 @@ fn wind_pushes_it_downwind_and_to_its_side() {
     let events = drift(&mut simulation, 60.0);
     let sway = truths(&events)
         .last()
-        .expect("the truth is told")
+        .expect("the truth is published")
         .velocity_mps[1];
     // The wind's push equals the water's drag.
     let push_n = 0.5 * 1.225 * hull.windage_m2[1] * (8.0 - sway) * (8.0 - sway);
@@ -243,12 +243,15 @@ fn waves_move_it_by_their_height_and_let_it_go_on_straight() {
             pose.matrix[8] * v[0] + pose.matrix[9] * v[1] + pose.matrix[10] * v[2]
         };
         let told = (turn(before) + turn(after)) / 2.0;
-        assert!((rise - told).abs() < 0.02, "{rise} m/s, told {told} m/s");
+        assert!(
+            (rise - told).abs() < 0.02,
+            "{rise} m/s, published {told} m/s"
+        );
     }
 }
 
 #[test]
-fn a_vessel_that_hits_a_pier_is_told_and_does_not_go_through() {
+fn vessel_that_hits_a_pier_reports_contact_and_stops() {
     let wall = Solid::Box {
         half_m: [0.3, 20.0, 3.0],
     };
@@ -263,7 +266,7 @@ fn a_vessel_that_hits_a_pier_is_told_and_does_not_go_through() {
         Event::Contact(contact) if contact.n_contacts > 0 => Some(contact.clone()),
         Event::Contact(_) | Event::Measured { .. } | Event::Truth(_) | Event::Sea(_) => None,
     });
-    let contact = contact.expect("it is told");
+    let contact = contact.expect("it is reported");
     assert_eq!(
         (contact.bodies[0].as_str(), contact.others[0].as_str()),
         ("Vessel", "pier")
@@ -314,7 +317,7 @@ fn the_harbour_holds_a_vessel_at_its_berth() {
         Event::Sea(sea) => Some(sea.clone()),
         Event::Contact(_) | Event::Measured { .. } | Event::Truth(_) => None,
     });
-    let sea = sea.expect("the sea is told");
+    let sea = sea.expect("the sea state is published");
     assert!((3.0..15.0).contains(&sea.depth_m), "{}", sea.depth_m);
     assert!((sea.current_mps[0].hypot(sea.current_mps[1]) - 0.5).abs() < 0.2);
     simulation.teleport(&Spawn {

@@ -194,7 +194,7 @@ fn consistency(seed: u64, world: &World, vehicle: &Vehicle) -> Vec<[f64; 2]> {
 }
 
 #[test]
-fn an_estimate_is_as_good_as_it_says_over_a_hundred_runs_through_an_outage_and_a_compass_step() {
+fn estimate_is_consistent_over_a_hundred_runs_with_outage_and_compass_step() {
     const N: u64 = 100;
     let (world, vehicle) = (harbour(), vehicle_that_only_navigates());
     let (world, vehicle) = (&world, &vehicle);
@@ -270,7 +270,7 @@ fn worst(seed: u64, (port, kind): (&str, FaultKind), vehicle: &Vehicle) -> ([f64
 }
 
 #[test]
-fn fixes_that_jump_and_sensors_that_are_noisier_than_they_say_do_not_take_the_estimate_along() {
+fn estimate_survives_jumping_fixes_and_underrated_noise() {
     let vehicle = vehicle_that_only_navigates();
     // What goes on for seconds is reported; noise is rejected now and then, which is chance.
     let told = "fixes have not been where it can be";

@@ -80,7 +80,7 @@ fn a_sounder_measures_from_its_transducer_to_what_is_nearest_below() {
 }
 
 #[test]
-fn a_sounder_is_as_noisy_as_it_says() {
+fn sounder_noise_matches_its_deviation() {
     let mut simulation = upsv(pond(Sea::default()), 1.0);
     let errors: Vec<f64> = (1..=2_000)
         .map(|tick| sounding(&mut simulation, tick) - 7.85)
@@ -143,7 +143,7 @@ fn a_ping_shows_what_lies_on_the_bottom_and_on_which_side() {
 }
 
 #[test]
-fn echoes_are_lost_and_noisy_as_often_as_it_says() {
+fn echoes_are_lost_and_noisy_at_the_configured_rate() {
     let mut simulation = upsv(pond(Sea::default()), 1.0);
     let (mut n_lost, mut n, mut squares) = (0_u32, 0_u32, 0.0);
     for tick in 1..=100 {
@@ -421,7 +421,7 @@ fn sd(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 #[test]
-fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it() {
+fn noise_fault_scales_one_sensor_only() {
     let sound = at_rest(None);
     assert!(sound.fixes_m.len() > 50 && sound.headings_rad.len() > 100);
     let noisy = at_rest(Some((FaultKind::Noisy(4.0), "GPS.Fix")));
@@ -450,7 +450,7 @@ fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it
 }
 
 #[test]
-fn a_jump_takes_fixes_to_the_east_and_a_turn_takes_headings_to_the_left_by_as_much_as_is_said() {
+fn jump_and_turn_faults_shift_fixes_and_headings_by_their_amount() {
     let sound = at_rest(None);
     let jumped = at_rest(Some((FaultKind::Jump(25.0), "GPS.Fix")));
     assert_eq!(jumped.fixes_m.len(), sound.fixes_m.len());
@@ -503,7 +503,7 @@ fn a_satellite_outage_is_silent_and_a_stuck_sonar_repeats_itself() {
 }
 
 #[test]
-fn the_sea_is_told_as_it_is() {
+fn sea_state_is_published_as_simulated() {
     let current = Flow {
         speed_mps: 0.4,
         towards_rad: 1.0,

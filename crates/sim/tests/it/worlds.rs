@@ -44,7 +44,7 @@ fn every_world_of_ours_can_be_read() {
 }
 
 #[test]
-fn a_world_file_says_where_everything_is() {
+fn world_file_places_its_bodies() {
     let text = r##"
 [world]
 name = "w"
@@ -79,7 +79,7 @@ mass_kg = 3
 }
 
 #[test]
-fn a_world_file_says_where_lines_are() {
+fn world_file_places_its_lines() {
     let text = r##"
 [world]
 name = "w"
@@ -129,7 +129,7 @@ fn refused(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
+fn world_file_errors_are_reported_with_their_line() {
     refused(&[
         ("", "expected a table [world], found none"),
         ("[world", "w.toml:1:"),
@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_with_a_body_is_said_with_its_place() {
+fn body_errors_are_reported_with_their_line() {
     let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
     refused(&[
         (&body(""), "expected shape in [body.a]"),
@@ -233,7 +233,7 @@ fn what_is_wrong_with_a_body_is_said_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_with_a_line_is_said_with_its_place() {
+fn line_errors_are_reported_with_their_line() {
     let line = |text: &str| format!("[world]\nname = \"w\"\n[line.a]\n{text}\n");
     refused(&[
         ("line = 3\n[world]\nname = \"w\"", "[line] is a table"),
@@ -271,7 +271,7 @@ fn what_is_wrong_with_a_line_is_said_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_with_a_fault_is_said_with_its_place() {
+fn fault_errors_are_reported_with_their_line() {
     let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
     refused(&[
         (&fault(""), "expected at in each [[fault]]"),
@@ -399,7 +399,7 @@ fn meshes_and_heightmaps_of_gazebo_are_where_they_should_be() {
 }
 
 #[test]
-fn what_is_wrong_with_a_gazebo_world_is_said_with_its_place() {
+fn gazebo_world_errors_are_reported_with_their_line() {
     let cases = [
         ("<sdf version='1.6'><model name='m'/></sdf>", "a <world>"),
         ("<robot/>", "<sdf>"),
@@ -463,7 +463,7 @@ path = { points_m = [[5, 1], [5, 4]], speed_mps = 1, delay = "9s" }
 }
 
 #[test]
-fn a_world_that_is_like_another_says_only_what_is_different() {
+fn world_like_another_has_only_differences() {
     let folder = repository().join("worlds");
     let load = |name: &str| World::load(&folder.join(name)).expect("it can be read");
     let (blocks, faults) = (load("blocks.toml"), load("faults.toml"));

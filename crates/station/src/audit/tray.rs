@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_one_person_pushes_out_nobody_else() {
+    fn flood_of_one_user_drops_no_other_users_records() {
         let mut tray = Tray::default();
         for _ in 0..10 {
             assert_eq!(tray.put(audit("anna", "operator", 100)), 0);

@@ -101,7 +101,7 @@ fn nothing_but_channels_and_types_is_sent_before_a_subscription() {
 }
 
 #[test]
-fn a_slow_page_gets_the_newest_and_is_told_how_many_it_missed() {
+fn slow_page_gets_the_newest_and_the_count_of_dropped() {
     let mut bench = Bench::new();
     bench.want(&[(".*", None, 10.0, 0)]);
     for _ in 0..5 {
@@ -280,7 +280,7 @@ fn after_a_reset_nothing_of_before_is_sent() {
 }
 
 #[test]
-fn a_page_is_told_once_that_time_went_back_however_often_it_did() {
+fn page_is_notified_once_that_time_went_back() {
     let mut bench = Bench::new();
     bench.want(&[(".*", None, 0.0, 10)]);
     for _ in 0..10_000 {

@@ -32,7 +32,7 @@ fn pages_of_others_and_forged_hosts_are_refused() {
     assert_eq!(
         connect(address, &[]).err(),
         Some(403),
-        "a browser says its Origin"
+        "a browser sends its Origin"
     );
     assert!(connect(address, &[("origin", &own)]).is_ok());
     for host in [
@@ -256,7 +256,7 @@ fn a_thousand_connections_are_bounded_and_do_not_keep_those_who_are_in() {
 }
 
 #[test]
-fn one_page_too_many_is_told_so() {
+fn page_beyond_the_limit_is_refused_with_the_reason() {
     let (_bus, station) = open_station();
     let origin = format!("http://{}", station.address());
     let open = || connect(station.address(), &[("origin", &origin)]);

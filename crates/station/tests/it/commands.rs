@@ -15,7 +15,7 @@ use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn what_an_operator_says_reaches_the_bus_byte_for_byte_and_the_audit() {
+fn operators_command_reaches_the_bus_unchanged_and_the_audit() {
     let (bus, station) = station_with_people();
     let heard = bus.events("operator.*").unwrap();
     let audits = bus.events("station.audit").unwrap();
@@ -91,7 +91,7 @@ fn a_viewer_can_stop_and_nothing_else() {
 }
 
 #[test]
-fn nobody_speaks_for_somebody_else() {
+fn command_in_anothers_name_is_refused() {
     let (bus, station) = station_with_people();
     let heard = bus.events("operator.*").unwrap();
     let mut page = Page::open_as(station.address(), &log_in(station.address(), "anna"));
@@ -112,7 +112,7 @@ fn nobody_speaks_for_somebody_else() {
 }
 
 #[test]
-fn whoever_goes_on_with_what_is_not_allowed_is_sent_away() {
+fn page_that_repeats_forbidden_frames_is_disconnected() {
     let (_bus, station) = open_station();
     let mut page = Page::open(station.address());
     for _ in 0..200 {

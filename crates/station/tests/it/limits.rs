@@ -197,7 +197,7 @@ fn stops_beyond_20_a_second_on_a_channel_are_counted_and_other_channels_are_stop
     assert!(n_through >= 20, "{n_through}");
     let most = most(20, 20, audits.last().unwrap().utime - stops[0].utime);
     assert!((n_through as f64) <= most, "{n_through} of at most {most}");
-    let n_held = page.wait_for_count("stops said again too often", 1);
+    let n_held = page.wait_for_count("stops repeated too often", 1);
     assert_eq!(n_through + usize::try_from(n_held).unwrap(), N_SENT);
     // The page is still there, and its next stop goes through when a twentieth of a second has passed.
     utime(&mut page);
@@ -328,7 +328,7 @@ fn the_system_keeps_16_kib_so_that_what_waits_is_replaced_by_what_is_newer() {
             quick.wait_for_message("beat");
         }
     }
-    quick.wait_for_count("messages heard", N_MESSAGES.unsigned_abs());
+    quick.wait_for_count("messages received", N_MESSAGES.unsigned_abs());
     let mut n_older = 0;
     let n_skipped = loop {
         let (_, n_skipped, payload) = page.wait_for_message("flood");

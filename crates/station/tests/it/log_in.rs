@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest as _};
 
 #[test]
-fn without_a_log_in_nothing_is_seen_and_with_it_everybody_is_who_they_are() {
+fn without_a_log_in_nothing_is_served_and_with_it_roles_apply() {
     let (_bus, station) = station_with_people();
     let address = station.address();
     let origin = format!("http://{address}");
@@ -44,7 +44,10 @@ fn a_cookie_is_for_this_station_and_no_script() {
     let cookie = answer.header("set-cookie").unwrap();
     assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
     let own = format!("bowline_session_{}=", station.address().port());
-    assert!(cookie.starts_with(&own), "browsers do not tell ports apart");
+    assert!(
+        cookie.starts_with(&own),
+        "browsers do not distinguish ports"
+    );
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn who_logs_in_between_guesses_guesses_no_faster() {
 }
 
 #[test]
-fn a_body_that_is_cut_off_is_told_from_one_that_is_too_long() {
+fn truncated_body_is_distinguished_from_an_oversized_one() {
     let (_bus, station) = station_with_people();
     let address = station.address();
     let request = format!(
@@ -229,7 +232,7 @@ fn a_page_is_closed_when_the_log_in_expires() {
 }
 
 #[test]
-fn nobody_takes_the_places_of_all_others() {
+fn one_host_cannot_take_all_connections() {
     let (_bus, station) = station_with_people();
     let address = station.address();
     let origin = format!("http://{address}");
@@ -357,7 +360,7 @@ fn with_tls_a_browser_sees_the_certificate_the_page_and_messages_and_the_cookie_
 }
 
 #[test]
-fn where_nobody_has_to_log_in_there_is_nothing_to_log_in_to() {
+fn without_users_there_is_no_log_in_page() {
     let (_bus, station) = open_station();
     let body = json!({ "user": "anna", "password": "annaanna" }).to_string();
     assert_eq!(post(station.address(), "/login", "", &body).status, 404);

@@ -141,7 +141,7 @@ fn charts_are_sent_in_few_bytes_to_those_who_can_read_that() {
 }
 
 #[test]
-fn a_page_is_greeted_and_told_how_the_station_is_all_the_time() {
+fn page_gets_a_greeting_and_periodic_status() {
     let (_bus, station) = open_station();
     let mut page = Page::open(station.address());
     let hello = &page.hello;
@@ -164,7 +164,7 @@ fn a_page_is_greeted_and_told_how_the_station_is_all_the_time() {
 }
 
 #[test]
-fn where_somebody_tells_what_is_true_it_is_a_simulation() {
+fn truth_on_the_bus_marks_a_simulation() {
     let (bus, station) = open_station();
     let mut page = Page::open(station.address());
     page.subscribe(json!([{ "pattern": ".*", "max_hz": 0 }]));
@@ -227,7 +227,7 @@ fn a_page_that_comes_late_knows_the_past_it_asks_for() {
 }
 
 #[test]
-fn when_the_station_ends_pages_are_told() {
+fn ending_station_notifies_its_pages() {
     let (_bus, station) = open_station();
     let mut page = Page::open(station.address());
     std::thread::scope(|scope| {

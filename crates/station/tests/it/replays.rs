@@ -112,7 +112,7 @@ fn wait_for_player(page: &mut Page, is_it: impl Fn(&Value) -> bool) -> Value {
 }
 
 #[test]
-fn a_replay_says_that_it_is_one_and_has_the_clock_of_the_log() {
+fn replay_is_marked_and_has_the_clock_of_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let (_station, mut page) = replay(folder.path());
     assert_eq!(page.hello["source"], "replay");
@@ -222,14 +222,14 @@ fn it_steps_and_goes_to_bookmarks_and_starts_again() {
 }
 
 #[test]
-fn in_a_replay_nobody_is_commanded() {
+fn replay_accepts_no_commands() {
     let folder = tempfile::tempdir().unwrap();
     let (_station, mut page) = replay(folder.path());
     page.publish("operator.stop", &stop("bridge"));
     page.wait_for_count("commands refused", 1);
     let service = json!({ "what": "service", "name": "sim.control", "type": "bowline.sim_control_t", "request": {} });
     let reply = page.request(5, service);
-    assert_eq!(reply["error"], "this is a replay: nobody answers");
+    assert_eq!(reply["error"], "this is a replay: no service answers");
 }
 
 #[test]

@@ -175,7 +175,7 @@ describe("what is old", () => {
         expect(show(10.5)).toBe("Depth");
         expect(show(13)).toBe("Depth 3.0 s ago");
         expect(readout.element.getAttribute("data-fresh")).toBe("fresh");
-        expect(show(20), "the panel's head says how old").toBe("Depth");
+        expect(show(20), "the panel's head shows the age").toBe("Depth");
         expect(readout.element.getAttribute("data-fresh")).toBe("stale");
     });
 });
@@ -186,7 +186,7 @@ describe("the simulation's panel", () => {
     const disabled = (panel: Panel): boolean[] =>
         [...panel.body.querySelectorAll("button, select")].map((it) => (it as HTMLButtonElement).disabled);
 
-    it("does not say that it runs once nobody answers any more", async () => {
+    it("is not shown as running once the simulator stops answering", async () => {
         const page = simulated(new Page());
         page.request.mockResolvedValue({ ok: true, result: answer } as never);
         const panel = page.panel(simulation);
@@ -204,7 +204,7 @@ describe("the simulation's panel", () => {
         expect(headline.textContent).toMatch(/^Ran: 1\.0 s .*\(stale: no answer\)$/);
     });
 
-    it("is only where a simulator is heard", () => {
+    it("is only where a simulator is received", () => {
         const kinds = (page: Page): string[] =>
             wantedPanels("simulation", page.view, new Registry()).map((it) => it.kind.id);
         expect(kinds(new Page().say("gate.state", new Gate()))).not.toContain("simulation");

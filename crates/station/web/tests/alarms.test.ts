@@ -57,7 +57,7 @@ describe("the list of alarms", () => {
         expect(spoken()).toBe("caution: pump warm");
     });
 
-    it("counts what would take too long to say", () => {
+    it("counts what would take too long to announce", () => {
         for (const id of ["a", "b", "c", "d", "e"]) {
             raise(id);
         }

@@ -48,7 +48,7 @@ describe("charts", () => {
         expect(one.missing).toBe("");
     });
 
-    it("that could not be had are said to be missing, and tried again", async () => {
+    it("that could not be loaded are shown as missing, and tried again", async () => {
         fetched.mockImplementationOnce(() => Promise.resolve(new Response("", { status: 503 })));
         const chart = chartLayer();
         await chart.load([url], 0);
@@ -68,13 +68,13 @@ describe("charts", () => {
         expect(chart.missing).toContain("no network");
     });
 
-    it("that a station has none of are said to be missing", async () => {
+    it("that a station does not have are shown as missing", async () => {
         const chart = chartLayer();
         await chart.load([], 0);
         expect(chart.missing).not.toBe("");
     });
 
-    it("say of a fence that it is theirs, and not what a gate keeps", async () => {
+    it("mark a fence as theirs, and not as a gate's", async () => {
         const chart = chartLayer();
         await chart.load([url], 0);
         expect(styleIn(chart).getText().getText()).toBe("fence (as charted)");

@@ -57,7 +57,7 @@ class Page {
     }
 }
 
-describe("whoever looks at the page", () => {
+describe("any user of the page", () => {
     it("commands as an operator, under the name that the station gave", () => {
         const page = new Page();
         const [vehicle] = page.store.vehicles;
@@ -143,7 +143,7 @@ describe("whoever looks at the page", () => {
         expect(page.commander.bridge(vehicle!)?.session.lease, "nothing goes out later").toBe("free");
     });
 
-    it("drives nothing while the page is cut off, and is told why", () => {
+    it("drives nothing while the page is cut off, and shows why", () => {
         const page = new Page();
         const [vehicle] = page.store.vehicles;
         page.commander.take(vehicle!);
@@ -153,10 +153,10 @@ describe("whoever looks at the page", () => {
         page.store.roundTripMs = 1_500;
         page.commander.tick(vehicle, undefined, "");
         const { direct } = page.commander.bridge(vehicle!)!.session;
-        expect([direct.state, direct.reason]).toEqual(["off", "the station is not heard"]);
+        expect([direct.state, direct.reason]).toEqual(["off", "the station is not received"]);
     });
 
-    it("is told whether a stop went out, and is alarmed when nobody confirms it", () => {
+    it("shows whether a stop went out, and raises an alarm when it is not confirmed", () => {
         vi.useFakeTimers({ toFake: ["performance"] });
         const page = new Page();
         const [vehicle] = page.store.vehicles;

@@ -90,7 +90,7 @@ afterEach(() => {
 });
 
 describe("a line", () => {
-    it("that was open before anybody listened has kept what it heard, and when", () => {
+    it("that was open before its first listener has kept its messages, with their times", () => {
         const line = new Line();
         newest().open();
         const heardMs = performance.now();
@@ -114,7 +114,7 @@ describe("a line", () => {
 });
 
 describe("a connection", () => {
-    it("is opened again once when it is lost, and hears no more of the old one", async () => {
+    it("is opened again once when it is lost, and receives no more of the old one", async () => {
         connection.open();
         const [first] = FakeSocket.all;
         first!.open();
@@ -131,7 +131,7 @@ describe("a connection", () => {
         expect(FakeSocket.all.length).toBe(2);
     });
 
-    it("that is silent for three seconds is opened again, though nobody said that it is over", () => {
+    it("that is silent for three seconds is opened again, without a close", () => {
         connection.open();
         newest().open();
         for (let i = 0; i < 5; i++) {
@@ -174,7 +174,7 @@ describe("a connection", () => {
         expect(store.roundTripMs).toBeLessThan(1_000);
     });
 
-    it("asks for a log-in once, however late it hears that one is needed, and leaves no line behind", async () => {
+    it("asks for a log-in once, however late it learns that one is needed, and leaves no connection behind", async () => {
         let answer: (response: { status: number }) => void = () => undefined;
         vi.stubGlobal("fetch", () => new Promise((resolve) => (answer = resolve)));
         connection.open();

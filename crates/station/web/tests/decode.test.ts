@@ -175,14 +175,14 @@ describe("what is known of types at run time", () => {
         expect(types.nameOf(fingerprint)).toBe(fullName(bowline.defs[0]!));
     });
 
-    it("reads no schema that nobody needs: a first view has as many of them as there are types", () => {
+    it("reads no schema that is not needed: a first view has as many of them as there are types", () => {
         const types = new Types((error) => expect.unreachable(String(error)));
         types.learn(Gate.FINGERPRINT, Uint8Array.of(255));
         expect(types.nameOf(Gate.FINGERPRINT)).toBe("bowline.gate_t");
         expect(types.decode(new Gate({ reason: "fog" }).encode())).toMatchObject({ reason: "fog" });
     });
 
-    it("names what it was never told by its fingerprint", () => {
+    it("names an undescribed type by its fingerprint", () => {
         expect(new Types().nameOf(0xabn)).toBe("0x00000000000000ab");
     });
 });

@@ -28,7 +28,7 @@ describe("keys", () => {
     });
 
     it.each(["contextmenu", "dragstart", "blur"])(
-        "are let go of by %s, since nobody tells when they come up",
+        "are let go of by %s, since their release is not reported",
         (type) => {
             key("keydown", "KeyW");
             (type === "blur" ? window : document.body).dispatchEvent(new Event(type, { bubbles: true }));
@@ -66,7 +66,7 @@ describe("a page that is not in front", () => {
 });
 
 describe("a gamepad", () => {
-    it("whose sticks and buttons are nobody knows where does not count", () => {
+    it("of an unknown layout does not count", () => {
         const pad = { connected: true, mapping: "", axes: [0, -1], buttons: [{}, { pressed: true }] };
         vi.stubGlobal("navigator", { getGamepads: () => [pad] });
         expect([controls.hands(), controls.gamepad(), controls.hasPressedStop()]).toEqual([

@@ -150,7 +150,7 @@ describe("a panel of a module", () => {
             { api: 1, panels: [{ ...TIDE, types: [{ type: "a.b", past: 1e9 }] }] },
             /past from 0 to 1000/,
         ],
-    ])("that has %s says so in its place", async (_, exported, why) => {
+    ])("that has %s shows so in its place", async (_, exported, why) => {
         const page = new Page(exported);
         expect(page.ids("operate")).toContain("failed-tide-0");
         const card = await page.card("failed-tide-0");
@@ -164,7 +164,7 @@ describe("a panel of a module", () => {
         ["panels that are none", { api: 1, panels: 7 }],
         ["too many panels", { api: 1, panels: Array.from({ length: 17 }, () => TIDE) }],
         ["an unknown place", { api: 1, panels: [{ ...TIDE, places: { operate: "ceiling" } }] }],
-    ])("of a module that exports %s is one that says so", async (_, exported) => {
+    ])("of a module that exports %s is one that shows so", async (_, exported) => {
         const page = new Page(exported);
         expect(page.ids("sensors")).toContain("failed-tide-0");
         const card = await page.card("failed-tide-0");
@@ -239,7 +239,7 @@ describe("a layer of a module", () => {
             "expected corners",
         ],
         ["draws too much", () => Array.from({ length: 2_000 }, () => ({ points: [[0, 0]] })), "at most 1000"],
-    ])("that %s says so on the map, and the others are drawn", (_, draw, why) => {
+    ])("that %s shows so on the map, and the others are drawn", (_, draw, why) => {
         const page = new Page({ api: 1, layers: [{ ...row, draw }] }).say("sounder.depth", new Sounding(), 1);
         const layer = page.layer("tide-depths");
         layer.render(AT(1));
@@ -270,7 +270,7 @@ describe("modules", () => {
         expect(fetched).toHaveBeenCalledTimes(2);
     });
 
-    it("are not waited for longer than a moment, and say when they have come", async () => {
+    it("are not waited for longer than a moment, and notify when they have come", async () => {
         vi.useFakeTimers();
         const registry = new Registry();
         let come: (module: { default: unknown }) => void = () => undefined;
@@ -289,7 +289,7 @@ describe("modules", () => {
 });
 
 describe("what the page wants of the station", () => {
-    it("is told by the rows of its panels and layers", () => {
+    it("comes from the rows of its panels and layers", () => {
         const rows = new Registry().wishes.map((it) => [it.type, it.max_hz, it.past ?? 0]);
         expect(rows.at(-1)).toEqual([undefined, 10, 0]);
         expect(Object.fromEntries(rows.slice(0, -1).map(([type, ...rest]) => [type, rest]))).toEqual({

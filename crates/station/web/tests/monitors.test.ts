@@ -76,7 +76,7 @@ describe("monitors", () => {
         ]);
         expect(keys(store, 0, "chemistry")).toContain("spectrum");
         expect(keys(store, 0, "chemistry")).not.toContain("map");
-        expect(keys(store, 0, "chemistry"), "nobody commands it").not.toContain("teleop");
+        expect(keys(store, 0, "chemistry"), "no station commands it").not.toContain("teleop");
         expect(keys(store, 0, "vessel")).toEqual(expect.arrayContaining(["map", "vitals", "teleop"]));
         expect(keys(store, 0, "vessel")).not.toContain("spectrum");
     });
@@ -98,12 +98,12 @@ describe("monitors", () => {
         expect(names).toEqual([0, 1]);
     });
 
-    it("are put together from what several hosts say, and chosen anew only when that changes", () => {
+    it("are merged from several hosts, and chosen anew only when they change", () => {
         const heard = vessel("");
         const { experiments } = heard.store.histories;
         const before = experiments.revision;
         heard.say("bowline.experiment", experiment("vessel", { gate: ["gate.state"], estimator: ["pose"] }));
-        expect(experiments.revision, "said again").toBe(before);
+        expect(experiments.revision, "repeated").toBe(before);
         heard.say("bowline.experiment", experiment("vessel", { camera: ["camera.image"] }, "mast"));
         expect(experiments.revision).toBe(before + 1);
         const monitor = new VehicleView(heard.store, heard.store.vehicles[0]!).monitors()[1]!;
@@ -115,20 +115,20 @@ describe("monitors", () => {
 describe("the end of the address", () => {
     const before = { page: "operate", vehicle: undefined, monitor: "" } as const;
 
-    it("says page, vehicle and monitor, and is read as it was written", () => {
+    it("has page, vehicle and monitor, and is read as it was written", () => {
         const place = { page: "sensors", vehicle: "heron/", monitor: "a & b" } as const;
         expect(readPlace(writePlace(place), before)).toEqual(place);
         expect(writePlace(before)).toBe("#operate");
     });
 
-    it("leaves what it does not say as it was", () => {
+    it("leaves what it does not name as it was", () => {
         expect(readPlace("#nonsense", { ...before, vehicle: "tern." })).toEqual({ ...before, vehicle: "tern." });
         expect(readPlace("", before)).toEqual(before);
     });
 });
 
 describe("a vehicle that falls silent", () => {
-    it("raises an alarm though another one is in front, and clears it when it is heard again", () => {
+    it("raises an alarm though another one is in front, and clears it when messages arrive again", () => {
         const heard = new Heard().say("heron.gate.state", new Gate()).say("tern.gate.state", new Gate());
         const { store } = heard;
         store.connection = "open";
@@ -197,7 +197,7 @@ describe("the running log", () => {
 });
 
 describe("a simulation", () => {
-    it("is known by the truth that it tells, with or without a prefix", () => {
+    it("is known by the truth that it publishes, with or without a prefix", () => {
         expect(new Heard().say("pose", new PoseTransform()).store.isSimulated).toBe(false);
         expect(new Heard().say("truth.pose", new PoseTransform()).store.isSimulated).toBe(true);
         expect(new Heard().say("heron.truth.pose", new PoseTransform()).store.isSimulated).toBe(true);
@@ -215,7 +215,7 @@ describe("the journal", () => {
 });
 
 describe("what a station wrote down", () => {
-    it("is in the running log, but for what the bus says itself", () => {
+    it("is in the running log, but for the bus's own messages", () => {
         const heard = new Heard().say("gate.state", new Gate());
         const say = (action: string, is_done: boolean): Heard =>
             heard.say("station.audit", new Audit({ station: "bridge/anna", action, detail: "of a thing", is_done }));
@@ -271,7 +271,7 @@ describe("alarms", () => {
             by: { station: "bridge/anna" },
             since_utime: 0n,
         });
-        expect(store.histories.alarms.nNew, "the list of the vehicle says who knows").toBe(13);
+        expect(store.histories.alarms.nNew, "the list of the vehicle has who acknowledged").toBe(13);
     });
 });
 

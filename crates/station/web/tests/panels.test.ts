@@ -42,7 +42,7 @@ describe("panels", () => {
     const keys = (page: Parameters<typeof wantedPanels>[0], store: Store, at = 0): string[] =>
         wantedPanels(page, new VehicleView(store, store.vehicles[at]!), new Registry()).map((it) => it.key);
 
-    it("are chosen by what a vehicle says", () => {
+    it("are chosen by a vehicle's channels", () => {
         const store = storeWith({
             "gate.state": new Gate(),
             pose: new PoseTransform(),
@@ -167,7 +167,7 @@ describe("hands", () => {
         [["ArrowUp", "ArrowLeft"], { ahead: 1, left: 1 }],
         [["KeyW", "KeyS"], { ahead: 0, left: 0 }],
         [["KeyW", "ArrowUp"], { ahead: 1, left: 0 }],
-    ])("on keys %j say %j", (down, expected) => {
+    ])("on keys %j give %j", (down, expected) => {
         expect(handsOfKeys(down)).toEqual(expected);
     });
 
@@ -258,7 +258,7 @@ describe("pictures", () => {
         expect([...pixelsOf(image(code("BGR3"), [1, 2, 3, 4, 5, 6]))!]).toEqual([3, 2, 1, 255, 6, 5, 4, 255]);
     });
 
-    it("are told apart, and drawn into memory that is there already", () => {
+    it("are distinguished, and drawn into memory that is there already", () => {
         const [one, two] = [image(code("GREY"), [7, 8]), image(code("GREY"), [7, 9])];
         expect([isSamePicture(one, image(code("GREY"), [7, 8])), isSamePicture(one, two)]).toEqual([true, false]);
         expect(isSamePicture(one, image(code("Y800"), [7, 8]))).toBe(false);

@@ -106,7 +106,7 @@ describe("asking on the map by keyboard", () => {
         panel.destroy?.();
     });
 
-    it("offers nothing to whoever does not hold the lease", () => {
+    it("offers nothing to a station that does not hold the lease", () => {
         const { panel, target } = mapOf(false);
         enter(target);
         expect(named(panel, "Go here").disabled).toBe(true);

@@ -77,7 +77,7 @@ describe("a session", () => {
         expect(session.lease).toBe("free");
     });
 
-    it("renews a lease that it holds, and says nothing under one that it lost", () => {
+    it("renews a lease that it holds, and sends nothing under one that it lost", () => {
         const session = held();
         const renewals = [0, 100, 250, 400, 500, 750].flatMap((ms) => leaseAsks(session.idle(ms)));
         expect(renewals).toEqual([2, 2, 2, 2].map(() => LeaseRequest.RENEW));
@@ -115,7 +115,7 @@ describe("a session", () => {
         return session;
     }
 
-    it("says a stop again until the gate confirms it", () => {
+    it("repeats a stop until the gate confirms it", () => {
         const session = pressed();
         expect(session.stop).toBe("sent");
         expect(session.idle(50)).toEqual([]);
@@ -129,7 +129,7 @@ describe("a session", () => {
         expect(session.stop).toBe("none");
     });
 
-    it("takes no gate for a confirmation that was heard before the stop was pressed", () => {
+    it("takes no gate for a confirmation that was received before the stop was pressed", () => {
         const session = pressed();
         session.hear({ is_stopped: true, stopped_by: ME.station }, at(-10_000).utime);
         expect(session.stop).toBe("sent");
@@ -137,7 +137,7 @@ describe("a session", () => {
         expect(session.stop).toBe("confirmed");
     });
 
-    it("says that a stop did not get out, and confirms none that did not", () => {
+    it("reports that a stop was not sent, and confirms none that was not", () => {
         const session = pressed();
         session.stopPublished(false);
         expect(session.stop).toBe("unsent");
@@ -145,7 +145,7 @@ describe("a session", () => {
         expect(session.stop).toBe("unsent");
     });
 
-    it("goes on with a stop that nobody confirms, once a second, until somebody gives it up", () => {
+    it("repeats an unconfirmed stop once a second until a user cancels it", () => {
         const session = pressed();
         const sent = (fromMs: number, toMs: number): number => {
             let n = 0;
@@ -350,7 +350,7 @@ describe("direct control", () => {
 });
 
 describe("tasks", () => {
-    it("leave to the vehicle what the person does not say", () => {
+    it("leave to the vehicle what the operator does not set", () => {
         const task = Task.decode(
             tasks
                 .survey(

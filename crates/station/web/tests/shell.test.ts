@@ -109,7 +109,7 @@ describe("times that no calendar has", () => {
 });
 
 describe("one part that fails", () => {
-    it("does not keep the others from being drawn, and is told once", () => {
+    it("does not keep the others from being drawn, and is reported once", () => {
         const faults: unknown[] = [];
         const guard = new Guard((error) => faults.push(error));
         let isBroken = true;
@@ -130,7 +130,7 @@ describe("one part that fails", () => {
         expect(guard.text).toBe("");
     });
 
-    it("is a card that says so, and that is tried again", () => {
+    it("is a card that shows so, and that is tried again", () => {
         let isBroken = true;
         const faults: unknown[] = [];
         const panel: Panel = {
@@ -180,11 +180,11 @@ describe("the vehicle in front", () => {
         expect(texts(new Bench(["heron.", "tern."]))).toEqual(["STOPheron · Esc", "In control of heron"]);
     });
 
-    it("is said to be absent, and the others can be chosen", () => {
+    it("is shown as absent, and the others can be chosen", () => {
         const bench = new Bench(["heron."]);
         const banners = new Banners(bench.store, () => "auk");
         banners.render(bench.picture());
-        expect(banners.element.querySelector<HTMLElement>(".absent")!.textContent).toContain("No vehicle auk is heard");
+        expect(banners.element.querySelector<HTMLElement>(".absent")!.textContent).toContain("No messages from vehicle auk");
         const top = new TopBar(bench.store, { prefix: "auk.", monitors: [] } as unknown as Choices);
         top.render(bench.picture());
         expect(top.element.querySelector<HTMLElement>(".vehicles")!.hidden).toBe(false);
@@ -201,7 +201,7 @@ describe("the stop", () => {
         return { stop, face };
     }
 
-    it("says that it was not sent, sent, and confirmed, and no more than it knows", () => {
+    it("shows that it was not sent, sent, and confirmed, and no more than it knows", () => {
         const bench = new Bench();
         const { stop, face } = stopOf(bench);
         bench.isConnected = false;
@@ -222,13 +222,13 @@ describe("the stop", () => {
         expect(face()).toEqual(["STOPPED", "latched"]);
     });
 
-    it("does not say that a vehicle is stopped which is not heard any more", () => {
+    it("does not show a vehicle as stopped whose messages have ended", () => {
         const bench = new Bench();
         const { face } = stopOf(bench);
         bench.say("gate.state", new Gate({ is_stopped: true }));
         expect(face()).toEqual(["STOPPED", "latched"]);
         bench.pass(5_000);
-        expect(face()).toEqual(["STOP", "was stopped, not heard for 5.0 s"]);
+        expect(face()).toEqual(["STOP", "was stopped, no message for 5.0 s"]);
     });
 
     it("acts on Esc, unless that closes a menu or clears what is searched for", () => {
@@ -275,7 +275,7 @@ describe("the stop", () => {
         expect(press(true).sort(), "whichever is in front").toEqual(["auk", "heron", "tern"].map(forAll));
     });
 
-    it("for all is confirmed by each gate for its own vehicle, and said again to the others", () => {
+    it("for all is confirmed by each gate for its own vehicle, and repeated to the others", () => {
         const bench = new Bench(["heron.", "tern."]);
         const { stop, face } = stopOf(bench);
         const [heron, tern] = bench.store.vehicles.map((it) => new VehicleView(bench.store, it));
@@ -293,7 +293,7 @@ describe("the stop", () => {
         expect(face()).toEqual(["STOPPED", "tern · latched"]);
     });
 
-    it("can be given up where nobody confirms it", () => {
+    it("can be cancelled where no gate confirms it", () => {
         const bench = new Bench();
         const { stop, face } = stopOf(bench);
         const bar = new AuthorityBar(bench.store, bench.commander, () => bench.view);
@@ -312,7 +312,7 @@ describe("the stop", () => {
 });
 
 describe("the authority", () => {
-    it("asks whoever holds the lease, and takes the focus from nobody who types", () => {
+    it("asks the holder of the lease, and takes no focus from a text field", () => {
         const bench = new Bench();
         const bar = new AuthorityBar(bench.store, bench.commander, () => bench.view);
         document.body.append(bar.element);
@@ -335,7 +335,7 @@ describe("the authority", () => {
         expect(document.activeElement).toBe(field);
     });
 
-    it("says how old a refusal is, and forgets it", () => {
+    it("shows the age of a refusal, and forgets it", () => {
         const bench = new Bench();
         const bar = new AuthorityBar(bench.store, bench.commander, () => bench.view);
         const { session } = bench.commander.bridge(bench.view!.vehicle)!;
@@ -366,7 +366,7 @@ describe("the authority", () => {
 });
 
 describe("banners", () => {
-    it("say once what is wrong, and count beside it", () => {
+    it("show an error once, and count beside it", () => {
         const { store } = new Bench();
         const banners = new Banners(store, () => "");
         const at = (nowMs: number): unknown[] => {
@@ -385,7 +385,7 @@ describe("banners", () => {
         expect(at(3_100).slice(1)).toEqual([expect.stringMatching(/^LATE/), "1.7 s"]);
     });
 
-    it("tell that nothing is drawn until it is again, and not only once", () => {
+    it("report that nothing is drawn until it is again, and not only once", () => {
         const { store } = new Bench();
         const banners = new Banners(store, () => "");
         const frozen = banners.element.querySelector<HTMLElement>(".frozen")!;
@@ -417,7 +417,7 @@ describe("logging in and out", () => {
         expect(login.element.open, "a browser that insists").toBe(true);
     });
 
-    it("can be undone by whoever is logged in, and by nobody else", async () => {
+    it("can be undone by its user, and by no other", async () => {
         const choices = { logOut: vi.fn(), monitors: [] } as unknown as Choices;
         const button = (user: string): HTMLButtonElement => {
             const bench = new Bench([""], { user });
@@ -450,7 +450,7 @@ describe("the player of a log", () => {
     };
     const isDisabled = (it: Element): boolean => (it as HTMLButtonElement).disabled;
 
-    it("is played by operators, and says to viewers that it is not theirs", () => {
+    it("is played by operators, and shows viewers that it is not theirs", () => {
         const [operator, viewer] = [bars("operator").element, bars("viewer").element];
         const controls = (bar: HTMLElement): Element[] => [...bar.querySelectorAll("button, input, select")];
         expect(controls(operator).length).toBeGreaterThan(6);

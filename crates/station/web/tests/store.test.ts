@@ -38,7 +38,7 @@ class Feed {
 }
 
 describe("freshness", () => {
-    it("shows a value of 20 Hz as stale within a second, though the page hears nothing any more", () => {
+    it("shows a value of 20 Hz as stale within a second, though the page receives nothing any more", () => {
         const feed = new Feed();
         for (let ms = 0; ms <= 1_000; ms += 50) {
             feed.say("sounder.depth", new Sounding({ depth_m: 3 }), ms).status(ms);
@@ -86,7 +86,7 @@ describe("freshness", () => {
         expect(channel.freshness(feed.store.now(6_800))).toBe("stale");
     });
 
-    it("says the age of everything that has not come anew for a second, also of what comes rarely", () => {
+    it("shows the age of everything that has not come anew for a second, also of what comes rarely", () => {
         const feed = new Feed();
         [0, 4_000, 8_000].forEach((ms) => feed.say("sounder.depth", new Sounding(), ms).status(ms));
         const channel = feed.store.channel("sounder.depth")!;
@@ -210,7 +210,7 @@ describe("the store", () => {
         expect(store.nFaults).toBe(1);
     });
 
-    it("gives no value to whoever asks for another type", () => {
+    it("gives no value to a reader of another type", () => {
         const { store } = new Feed().say("sounder.depth", new Sounding(), 0);
         expect(store.channel("sounder.depth")!.as(Gate)).toBeUndefined();
     });
@@ -240,7 +240,7 @@ describe("the store", () => {
 describe("alarms", () => {
     const BILGE = { priority: "alarm", source: "bilge", text: "water" } as const;
 
-    it("stay until they are over and somebody has acknowledged them", () => {
+    it("stay until they are over and acknowledged", () => {
         const alarms = new Alarms();
         alarms.raise("c", "a", BILGE, 1);
         expect(alarms.nNew).toBe(1);
@@ -292,7 +292,7 @@ describe("alarms", () => {
         expect([alarms.nNew, alarms.get("c a")?.priority]).toEqual([1, "alarm"]);
     });
 
-    it("that somebody knows of give way first, then those that are over; others are counted", () => {
+    it("that are acknowledged give way first, then those that are over; others are counted", () => {
         const alarms = new Alarms();
         for (let i = 0; i < 200; i++) {
             alarms.raise("c", `${i}`, { ...BILGE, priority: i === 7 ? "caution" : "alarm" }, i);

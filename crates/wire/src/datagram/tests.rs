@@ -236,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn a_short_message_says_what_was_written(
+    fn short_message_decodes_to_its_fields(
         sequence: u32,
         channel in "[^\0]{1,15}",
         payload in proptest::collection::vec(any::<u8>(), 0..100),

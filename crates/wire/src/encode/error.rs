@@ -147,7 +147,7 @@ impl fmt::Display for EncodeFault {
             } => {
                 write!(
                     f,
-                    "expected {length} elements, as {length_field} says, found {found}"
+                    "expected {length} elements by {length_field}, found {found}"
                 )
             }
             Self::WrongCount { expected, found } => {

@@ -3,7 +3,7 @@
 use crate::heap::{String, Vec};
 use crate::{self as wire, InField as _};
 
-/// A place in a log that somebody wants to find again.
+/// A named place in a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bookmark {
     /// the moment that is meant, microseconds since the epoch
@@ -113,10 +113,10 @@ impl wire::IntoOwned for BookmarkRef<'_> {
     }
 }
 
-/// What the messages of a type look like, so that whoever has the bytes can read them; and who publishes them.
+/// The layout of a type's messages, so that any receiver can decode the bytes, and the publishers of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
-    /// of what is said here: VERSION; readers leave out later ones
+    /// version of this description: VERSION; readers ignore later ones
     pub version: i8,
     /// what the messages of the type begin with
     pub fingerprint: i64,
@@ -223,7 +223,7 @@ impl<'a> wire::Decode<'a> for Schema {
 /// A [`Schema`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaRef<'a> {
-    /// of what is said here: VERSION; readers leave out later ones
+    /// version of this description: VERSION; readers ignore later ones
     pub version: i8,
     /// what the messages of the type begin with
     pub fingerprint: i64,

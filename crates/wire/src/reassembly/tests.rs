@@ -257,7 +257,7 @@ fn a_contradiction_spoils_the_message_whatever_comes_after() {
 }
 
 #[test]
-fn a_sender_that_starts_anew_after_a_silence_is_heard() {
+fn restarted_sender_is_received_after_silence() {
     let (old, new) = (noise(500, 0), noise(500, 1));
     for keep in [[0, 1], [0, 2], [1, 2]] {
         let mut rig = Rig::new(Limits::default());

@@ -174,7 +174,7 @@ mod tests {
             ("v",        "surge, metres a second, body frame",                 Some("m/s")),
             ("size",     "bytes of data, 0 or more",                           Some("B")),
             ("width",    "pixels in a row, 1 or more",                         Some("px")),
-            ("disk",     "room on the disk, bytes; -1 if nobody knows",        Some("B")),
+            ("disk",     "room on the disk, bytes; -1 if unknown",        Some("B")),
             ("charge",   "of the battery (ratio)",                             None),
             ("rate",     "a rate, as it was asked for",                        None),
             ("rate",     "seconds of log time in a second, above 0",           None),

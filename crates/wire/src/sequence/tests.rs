@@ -13,7 +13,7 @@ fn counts_after(numbers: &[u32]) -> Counts {
 }
 
 #[test]
-fn each_number_tells_what_happened() {
+fn each_sequence_number_gives_its_outcome() {
     let mut track = Track::new(10);
     #[rustfmt::skip]
     let steps = [
@@ -65,7 +65,7 @@ fn nothing_is_lost_where_the_count_wraps() {
 }
 
 #[test]
-fn a_message_in_the_oldest_place_of_the_window_is_still_told_apart() {
+fn oldest_message_of_the_window_is_still_distinguished() {
     for (gap, expected) in [(WINDOW - 1, Seen::Late), (WINDOW, Seen::TooOld)] {
         let mut track = Track::new(100_000);
         let _gap = track.see(100_001 + gap);

@@ -83,7 +83,7 @@ impl Condvar {
         let sleep = self.lie_down();
         let mutex = guard.mutex;
         drop(guard);
-        sleep.acquire_blocking(1).expect("nobody closes it");
+        sleep.acquire_blocking(1).expect("it is never closed");
         mutex.lock()
     }
 

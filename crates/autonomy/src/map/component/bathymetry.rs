@@ -31,7 +31,7 @@ bowline_component::parameters! {
         slope_sd: f64 = 0.1, within 0.0..=2.0;
         /// Ranges below this are noise of the sonar itself, metres.
         min_range_m: f64 = 0.5, within 0.0..=100.0;
-        /// What stands up by this much from the bottom around it is told, metres.
+        /// Objects that rise at least this far above the bottom around them are reported, metres.
         rise_m: f64 = 0.7, within 0.1..=100.0 => live;
         /// How long pings wait for the pose after them, and how far apart poses may be.
         pose_timeout: Duration = Duration::from_millis(300), within Duration::from_millis(1)..=Duration::from_secs(10);
@@ -84,7 +84,7 @@ impl Build for Bathymetry {
             n_bad: 0,
             pings: ports.input_on(
                 "ping",
-                "What a multibeam sonar has heard.",
+                "The echoes of a multibeam sonar.",
                 Expect::within(parameters.ping_timeout),
                 "multibeam.ping",
             ),
@@ -203,7 +203,7 @@ impl Bathymetry {
                 min_range_m: self.parameters.min_range_m as f32,
                 max_range_m: f32::from(i16::MAX) / 100.0,
                 range_sd_m: ping.range_sd_m,
-                // What is heard within a beam is anywhere in it: about a quarter of its width either way.
+                // An echo is anywhere within its beam: about a quarter of its width either way.
                 bearing_sd_rad: ping.beam_width_rad / 4.0,
                 points,
                 ..Range3d::default()

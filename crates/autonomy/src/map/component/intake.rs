@@ -1,4 +1,4 @@
-//! Ranges and poses as a component hears them, into a chart, and what is wrong with them in words.
+//! Received ranges and poses, into a chart, and their faults as text.
 
 use crate::map::chart::Chart;
 use crate::map::mapper::{Mapper, MapperCounts};
@@ -72,7 +72,7 @@ impl<C: Chart> Intake<C> {
         }
     }
 
-    /// The map if there is anything new in it. Without, there is none: whoever reads it finds it stale.
+    /// The map if there is anything new in it. Otherwise none: its readers find it stale.
     pub(super) fn new_map(&mut self) -> Option<Map> {
         if self.mapper.utime() <= self.published {
             return None;
@@ -82,8 +82,8 @@ impl<C: Chart> Intake<C> {
         Some(map)
     }
 
-    /// The same for those who need all sources: nothing while one of them is silent, and as old as the one that has said
-    /// nothing for longest. Whoever drives by a map must not take half a view for a new one.
+    /// The same for consumers that need all sources: nothing while one of them is silent, and as old as the one whose last message
+    /// is oldest. A driver must not take half a view for a new one.
     pub(super) fn new_whole_map(&mut self, silent: &[String]) -> Option<Map> {
         let utimes = self.sources.iter().map(|source| {
             let frame = source.frame.as_ref()?;
@@ -115,7 +115,7 @@ impl<C: Chart> Intake<C> {
         sources.chain(pose).collect()
     }
 
-    /// Gives up what has waited for too long, and says what is wrong since this was last asked.
+    /// Drops what has waited for too long, and returns the faults since the last call.
     pub(super) fn tidy(&mut self, step: &Step<'_>) -> Vec<String> {
         self.mapper.give_up(step.now().utime());
         let counts = self.mapper.counts();

@@ -25,7 +25,7 @@ bowline_component::parameters! {
         rate_hz: f64 = 5.0, within 0.1..=100.0;
         /// How points are weighed: by what is known of their noise, or all alike.
         weighting: String = "variance".to_owned(), within ["variance", "mean"];
-        /// Standard deviation of how steep the ground is, metres a metre; it says how much of a horizontal error counts.
+        /// Standard deviation of the slope of the ground, metres a metre; it sets how much of a horizontal error counts.
         slope_sd: f64 = 0.1, within 0.0..=2.0;
         /// What is higher than this above the frame whose pose is known is no ground: the vehicle passes below, metres.
         overhead_m: f64 = 2.5, within 0.1..=100.0;
@@ -33,7 +33,7 @@ bowline_component::parameters! {
         pose_timeout: Duration = Duration::from_millis(200), within Duration::from_millis(1)..=Duration::from_secs(10);
         /// After how long without ranges a source is silent.
         source_timeout: Duration = Duration::from_millis(300), within Duration::from_millis(1)..=Duration::from_secs(60);
-        /// Whether the map is withheld while any of the sources is silent, so that nobody trusts half a view.
+        /// Whether the map is withheld while any of the sources is silent, so that no consumer drives by half a view.
         needs_all: bool = true;
         /// Faster than this the vehicle does not move, m/s: a pose that is further off makes the map begin anew.
         jump_mps: f64 = 20.0, within 0.1..=1000.0;

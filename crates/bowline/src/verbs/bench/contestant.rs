@@ -87,7 +87,7 @@ pub(crate) fn all(urls: &[String], liblcm: Option<&Path>) -> anyhow::Result<Vec<
             is_inside: false,
         }),
         None => output::note(
-            "stock liblcm is left out: not found; `pip install lcm`, or say where it is with --liblcm",
+            "stock liblcm is left out: not found; `pip install lcm`, or give its path with --liblcm",
         ),
     }
     Ok(contestants)
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_tell_urls_apart() {
+    fn labels_distinguish_urls() {
         let label = |url: &str| ours(&Url::parse(url).unwrap(), false).label;
         assert_eq!(label("memq://"), "bowline memq");
         assert_eq!(label("udpm://?ttl=0"), "bowline udpm");

@@ -81,7 +81,7 @@ pub(crate) fn to_text(plan: &Plan, points: &[Point]) -> String {
     };
     let mut text = format!("{}{legend}\n", table(&rows, &[5]));
     if points.iter().any(|point| point.delivered_mbps().is_none()) {
-        text += "- for a rate: too few messages came to tell one; --bytes asks for more\n";
+        text += "- for a rate: too few messages came to measure one; --bytes asks for more\n";
     }
     let is_one_way = matches!(plan.pattern, Pattern::OneWay);
     if is_one_way && points.iter().any(|point| receive_us(point).is_none()) {

@@ -103,7 +103,7 @@ fn serve(
     };
     let told = arguments.door.listen;
     match Station::start(options(told.unwrap_or(USUAL_ADDRESS))?) {
-        // Somebody else may have the usual port.
+        // Another program may have the usual port.
         Err(StartError::Listen { source, .. })
             if source.kind() == io::ErrorKind::AddrInUse && told.is_none() =>
         {

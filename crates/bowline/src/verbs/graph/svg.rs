@@ -175,9 +175,9 @@ fn remark(mark: Mark) -> &'static str {
     match mark {
         Mark::Connected => "",
         Mark::Reserved => ": written by Bowline itself",
-        Mark::Unused => ": nobody reads it",
+        Mark::Unused => ": no reader",
         Mark::Left => ": not connected",
-        Mark::Missing => ": nobody writes it",
+        Mark::Missing => ": no writer",
         Mark::Shared => ": others write it too",
         Mark::TypesDiffer => ": the other end has another type",
     }

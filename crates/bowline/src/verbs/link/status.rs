@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline link status                    all links that are heard within a second
+  bowline link status                    all links that are received within a second
   bowline link status --watch            again and again, until ^C
   bowline link status --json | jq '.streams[] | select(.age_p99_s > 0.2) | .channel'
   bowline link status -l day.log         as it was at the end of a log
@@ -21,7 +21,7 @@ Examples:
 Ages are of what arrives here, by the other end's offer; the other end knows those of what is sent.
 With --json there is one line for each link.";
 
-const EXIT_CODES: &str = "Exit code 0 if all links work; 1 if one does not, or none was heard.";
+const EXIT_CODES: &str = "Exit code 0 if all links work; 1 if one does not, or none was received.";
 
 #[derive(Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\n{PLACES_HELP}\n{EXIT_CODES}"))]
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         (None, false) => output::bytes(text(links.values()).as_bytes())?,
     }
     if links.is_empty() {
-        output::note(&format!("no link was heard: {}", listener.why_silent()));
+        output::note(&format!("no link was received: {}", listener.why_silent()));
     }
     let is_well = links.values().all(|link| link.paths.iter().any(is_working));
     Ok(match !links.is_empty() && is_well {

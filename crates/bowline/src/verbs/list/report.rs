@@ -163,7 +163,7 @@ impl Report {
             ),
             (
                 "unwanted",
-                "messages that nobody here subscribes to",
+                "messages without a subscription here",
                 network.unwanted,
             ),
             (
@@ -256,7 +256,7 @@ impl Report {
         } else if n_lost + network.malformed + network.conflicts == 0 && self.counts.received > 0 {
             // What a hub drops for a slow client, only the hub knows.
             text += if self.has_hub {
-                "nothing was lost on the way from the hub; what the hub dropped, it says itself\n"
+                "nothing was lost on the way from the hub; the hub reports what it dropped\n"
             } else {
                 "nothing was lost\n"
             };
@@ -418,12 +418,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_was_lost_is_said_only_as_far_as_it_is_known() {
+    fn nothing_was_lost_is_reported_only_where_known() {
         let direct = text(false, NetworkCounts::default());
         assert!(direct.ends_with("\nnothing was lost\n"), "{direct}");
         let relayed = text(true, NetworkCounts::default());
         assert!(
-            relayed.contains("what the hub dropped, it says itself"),
+            relayed.contains("the hub reports what it dropped"),
             "{relayed}"
         );
     }

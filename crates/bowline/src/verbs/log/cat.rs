@@ -17,8 +17,8 @@ Examples:
   bowline log cat day.log --field pose_t.state --field lat fields of types that have them
   bowline log cat day.mcap -s 10 -e 12 | jq 'select(.channel==\"gps\").message.lat'
 
-Each line has utime (microseconds since 1970), number, channel, type and message. What nobody can
-decode has fingerprint and base64 instead: --types tells where its type is.
+Each line has utime (microseconds since 1970), number, channel, type and message. What cannot be
+decoded has fingerprint and base64 instead: --types names the place of its type.
 Exit code 1 if the log is damaged, or no type has a field that was asked for.";
 
 #[derive(Args, Debug)]

@@ -56,7 +56,7 @@ pub(crate) struct Times {
 /// How times are written, for the end of a help text.
 pub(crate) const TIMES_HELP: &str = "\
 Times: 12.5, 90s, 2m or 1h after the first event; -3 for 3 s before the latest; a time of day
-such as 2026-11-16T05:10:56Z (UTC unless it says otherwise); 1763269856.25 or 1763269856250000,
+such as 2026-11-16T05:10:56Z (UTC by default); 1763269856.25 or 1763269856250000,
 which are seconds and microseconds since 1970; or the text of a bookmark.";
 
 impl Times {

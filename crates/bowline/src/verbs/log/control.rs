@@ -26,7 +26,7 @@ Examples:
   bowline log control rate 0.5
   bowline log control disable 'camera\\..*'
 
-Exit code 0 if a player said that it heard; 1 if none did.";
+Exit code 0 if a player confirmed it; 1 if none did.";
 
 /// How long a player may take to answer: it publishes its status ten times a second.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let statuses = bus.subscribe::<PlayerStatus>(STATUS_CHANNEL)?;
     let Some(status) = hear(&statuses, arguments.player.as_deref(), 0)? else {
         output::note(&format!(
-            "no player was heard on {} for {} s: is one playing there?",
+            "no player was received on {} for {} s: is one playing there?",
             bus.url(),
             PATIENCE.as_secs()
         ));
@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         }
     };
     let Some(answer) = answer else {
-        output::note("the player did not say that it heard");
+        output::note("the player did not confirm it");
         return Ok(Outcome::Diagnostics);
     };
     if arguments.json {
@@ -260,7 +260,7 @@ fn resolve(when: &Moment, status: &PlayerStatus) -> Result<i64, Usage> {
     if let Moment::AfterStart(_) = when
         && status.log_first_utime == 0
     {
-        let message = "the player does not know where its log begins: `bowline log index` tells it";
+        let message = "the player does not know where its log begins: `bowline log index` finds it";
         return Err(Usage(message.to_owned()));
     }
     when.resolve(status.log_first_utime, None).map_err(usage)

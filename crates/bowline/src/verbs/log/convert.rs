@@ -25,7 +25,7 @@ Exit code 0 if all was converted; 1 if the log is damaged or something could not
 pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
-    /// What it is to be; otherwise its name says
+    /// The format; by default from the name
     #[arg(long, value_name = "FORMAT")]
     to: Option<To>,
     /// How MCAP is compressed

@@ -24,7 +24,7 @@ Examples:
 The n-th message of each channel is held against the n-th of the other log's, however the
 channels interleave. The logs are read side by side; one may be ahead of the other by four
 million messages, after which the channel that is furthest ahead is given up and named.
-What Bowline says of itself is not compared (heartbeats, statuses, output, descriptions: bowline.*),
+What Bowline publishes about itself is not compared (heartbeats, statuses, output, descriptions: bowline.*),
 as it differs from run to run; calls of services, their answers and bookmarks are. With
 --housekeeping, or channels that are named by -c, only descriptions of types (bowline.schema) are left out.
 Exit code 0 if they are the same; 1 if they differ, or a log is damaged.";
@@ -88,7 +88,7 @@ pub(crate) struct Manner<'a> {
     pub(crate) json: bool,
 }
 
-const LEFT_OUT: &str = "not compared: what Bowline says of itself (bowline.*), as it differs from run to run; --housekeeping does";
+const LEFT_OUT: &str = "not compared: what Bowline publishes about itself (bowline.*), as it differs from run to run; --housekeeping does";
 /// Bowline's own channels: all but calls, their answers and bookmarks, which are the robot's and
 /// people's.
 const HOUSEKEEPING: &str = "^bowline\\.(?!call\\.|answer\\.|bookmark$)";
@@ -200,7 +200,7 @@ fn print(
     }
     if difference.n_unlisted > 0 {
         output::line(&format!(
-            "{} events are on more channels than can be told apart",
+            "{} events are on more channels than can be distinguished",
             difference.n_unlisted
         ))?;
     }

@@ -22,7 +22,7 @@ Examples:
   bowline log draw raptor.mcap ground.png --map terrain --plane height -e 60   as it was after a minute
 
 North is at the top, and the bar at the lower left is 10 m long. Colours go from the smallest value, which is light, to
-the largest, which is dark; what nobody has seen is nearly black. A path is drawn in red; places are rings.";
+the largest, which is dark; unobserved cells are nearly black. A path is drawn in red; places are rings.";
 
 #[derive(Args, Debug)]
 #[command(about = "Draw the last map of a log as a PNG", after_help = format!("{EXAMPLES}\n\n{TIMES_HELP}"))]

@@ -115,11 +115,11 @@ fn print(tables: &[ExportedTable], left: &Left) -> anyhow::Result<()> {
     } = left;
     for (channel, n) in unknown.iter().take(20) {
         output::note(&format!(
-            "{channel}: {n} messages of a type that nobody knows; --types tells where it is"
+            "{channel}: {n} messages of an unknown type; --types names its place"
         ));
     }
     let counted = [
-        (*n_undecodable, "messages are not what their type says"),
+        (*n_undecodable, "messages do not match their type"),
         (
             *n_beyond,
             "messages are on channels beyond those that fit; choose some with --channel",

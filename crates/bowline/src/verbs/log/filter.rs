@@ -18,7 +18,7 @@ Examples:
 The options are those of lcm-logfilter, and some more. Descriptions of types come along, and
 bookmarks of the time; from MCAP to MCAP also what other writers put there: schemas, attachments
 and metadata.
-The format is that of the new file's name: `bowline log convert` has more to say about that.
+The format is that of the new file's name: `bowline log convert --help` has more about that.
 Exit code 0 if all was copied; 1 if the log is damaged or something could not be written.";
 
 #[derive(Args, Debug)]

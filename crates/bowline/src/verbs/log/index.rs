@@ -66,7 +66,7 @@ fn describe(path: &Path, log: &Reader) -> anyhow::Result<bool> {
     let path = path.display();
     let Some(summary) = log.summary() else {
         output::line(&format!(
-            "{path}: the index is of more than there is now; --check says what is missing, --rebuild forgets it"
+            "{path}: the index is of more than there is now; --check lists what is missing, --rebuild drops it"
         ))?;
         return Ok(true);
     };

@@ -36,7 +36,7 @@ WHEN is one of
   90, 250ms, 2m              after the beginning; seconds without a unit
   -10                        seconds before the end
   1763269200000000           microseconds since the epoch
-  2026-11-16T05:00:00Z       a time; UTC unless it says otherwise
+  2026-11-16T05:00:00Z       a time; UTC by default
   at the dock                the text of a bookmark
 
 On a terminal there are keys: ? shows them. Everywhere, `bowline log control` drives it over

@@ -76,8 +76,6 @@ fn note(recovered: &Recovered) {
     report::note_copied(&recovered.copied, false);
     report::note_damage(&recovered.damages);
     if !recovered.is_verified {
-        output::note(
-            "without an index nothing tells whether the bytes within events are what was written",
-        );
+        output::note("without an index the bytes within events cannot be checked");
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Opened {
 const FOLDER: &str = "models";
 
 impl Source {
-    /// Opens the model. `None` when something is wrong with it, which has been told then.
+    /// Opens the model. `None` when it has errors, which were reported then.
     pub(super) fn open(&self, app: &App) -> anyhow::Result<Option<Opened>> {
         self.open_one(app, None)
     }
@@ -142,7 +142,7 @@ pub(super) fn joint(text: &str) -> Result<(String, f64), String> {
         .ok_or_else(expected)
 }
 
-/// Tells joints their values.
+/// Sets joints to their values.
 pub(super) fn set_joints(model: &mut Model, joints: &[(String, f64)]) -> anyhow::Result<()> {
     for (name, value) in joints {
         let id = model.joint(name).map_err(usage)?;
@@ -152,7 +152,7 @@ pub(super) fn set_joints(model: &mut Model, joints: &[(String, f64)]) -> anyhow:
     Ok(())
 }
 
-/// What a joint cannot do is not drawn: on the robot it would be counted, here somebody has mistyped.
+/// What a joint cannot do is not drawn: on the robot it would be counted, here it is a typing error.
 fn check_limits(model: &Model, id: JointId, value: f64) -> anyhow::Result<()> {
     let found = model.joints().find(|joint| joint.id == id);
     let Some((name, joint)) = found.map(|joint| (joint.name, joint.joint)) else {

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// A joint's value, in radians or metres, or with deg after it; may be given several times
     #[arg(long = "joint", value_name = "NAME=VALUE", value_parser = open::joint)]
     joints: Vec<(String, f64)>,
-    /// Also how sure it is, from what the files say about each frame and constraint on the way
+    /// Also its uncertainty, from the files' values for each frame and constraint on the way
     #[arg(long)]
     sure: bool,
     /// Print JSON
@@ -67,7 +67,7 @@ pub(super) fn run(app: &App, args: &Arguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-/// Says of the joints between two frames which of them were taken to be at rest.
+/// Reports which joints between two frames were taken to be at rest.
 fn note_joints_at_rest(model: &Model, foi: FrameId, reference: FrameId) {
     let path = model.path(foi, reference).unwrap_or_default();
     let crossed = path

@@ -292,7 +292,7 @@ impl Desk {
         }
         if !self.is_holder() {
             output::error(
-                "this is not the session that holds the lease: --session N is what `bowline operate take` said",
+                "this is not the session that holds the lease: --session N is the one that `bowline operate take` printed",
             );
             return Ok(Outcome::Diagnostics);
         }
@@ -501,7 +501,7 @@ impl Desk {
         }
     }
 
-    /// Whether direct control ended for a reason that does not pass; says which.
+    /// The reason, if direct control ended for one that does not pass.
     fn is_ended(&self) -> bool {
         let reason = self.client.direct().reason();
         let why = match (self.client.state(), self.is_holder()) {
@@ -517,7 +517,7 @@ impl Desk {
         true
     }
 
-    /// Keeps control until the program is interrupted; says which station asks for it.
+    /// Keeps control until the program is interrupted; reports which station requests it.
     pub(super) fn stay(&mut self) -> anyhow::Result<()> {
         let mut asked = String::new();
         while !self.is_interrupted() {

@@ -1,4 +1,4 @@
-//! What a gate says of itself, for people and programs.
+//! The state of a gate, for people and programs.
 
 use super::desk::Desk;
 use crate::{Outcome, output};
@@ -97,7 +97,7 @@ fn level(gate: &Gate) -> &'static str {
         Gate::WAYPOINT => "a place",
         Gate::ROUTE => "a route",
         Gate::OBJECTIVE => "an objective",
-        Gate::OBSERVE => "nobody sets anything",
+        Gate::OBSERVE => "nothing sets the actuators",
         _ => "unknown",
     }
 }
@@ -161,13 +161,13 @@ fn words(gate: &Gate, rules: Option<&GateRules>) -> String {
     if gate.until_utime != 0 {
         rows.push((
             "lasts",
-            format!("{} if nobody says anything", apart(gate, gate.until_utime)),
+            format!("{} without a new one", apart(gate, gate.until_utime)),
         ));
     }
     rows.push((
         "lease",
         match gate.holder.as_str() {
-            "" => "nobody has it".to_owned(),
+            "" => "it is free".to_owned(),
             holder => format!(
                 "{}, rank {}, {}",
                 printable(holder),

@@ -109,7 +109,7 @@ impl Encoder {
             .map(|(_, set, id)| set.def(id).full_name());
         let near: Vec<String> = known.filter(|full| full.contains(short)).take(10).collect();
         let help = if near.is_empty() {
-            "--types tells where its .lcm file is".to_owned()
+            "--types names its .lcm file".to_owned()
         } else {
             format!("did you mean {}?", near.join(" or "))
         };

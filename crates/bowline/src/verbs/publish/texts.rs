@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_told_apart_by_their_brackets_and_lose_their_comments() {
+    fn texts_are_split_by_brackets_and_lose_their_comments() {
         #[rustfmt::skip]
         let cases: &[(&str, &[(usize, &str)])] = &[
             ("", &[]),

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Where data comes from: live, sim or log
     #[arg(long, value_name = "SOURCE", default_value = "live", value_parser = SourceArgument::parse)]
     source: SourceArgument,
-    /// Where the bus is; without it as the robot file says
+    /// Where the bus is; by default the robot file's
     #[arg(short = 'l', long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ impl Which<'_> {
     }
 }
 
-/// Hosts components of a robot until it is told to stop.
+/// Hosts components of a robot until it is stopped.
 pub(crate) fn host(
     robot: &Robot,
     source: Source,
@@ -105,7 +105,7 @@ pub(crate) fn host(
         robot: robot.name().to_owned(),
         process: name.to_owned(),
         is_traced: robot.record().is_some(),
-        // A supervisor tells of them where there is one.
+        // A supervisor publishes them where there is one.
         experiments: match which {
             Which::Process(_) => Vec::new(),
             Which::All => robot.told_experiments(source),

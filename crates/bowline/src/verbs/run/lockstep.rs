@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// When simulated time begins, unless somebody says otherwise: a date that nobody takes for today's.
+/// When simulated time begins by default: a date that is not mistaken for today's.
 const SIMULATED_START: Time = Time::from_utime(1_000_000_000_000_000);
 
-/// How often stations are told of experiments: as often as a supervisor tells them.
+/// How often experiments are published: as often as by a supervisor.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// How many instants are in one piece of the record of steps.
@@ -235,7 +235,7 @@ struct Sinks {
     bus: Option<Bus>,
 }
 
-/// What stations are told of experiments, whoever runs the robot.
+/// The experiments that are published to stations.
 struct Told {
     experiments: Vec<Experiment>,
     due: Time,
@@ -255,7 +255,7 @@ impl Told {
 }
 
 impl Sinks {
-    /// Tells what experiments there are, if that is due.
+    /// Publishes the experiments, if that is due.
     fn tell(&mut self, told: &mut Told, now: Time) -> anyhow::Result<()> {
         if now < told.due {
             return Ok(());

@@ -20,7 +20,7 @@ pub(super) fn run(
     host: Option<&str>,
     signals: &SignalFd,
 ) -> anyhow::Result<Outcome> {
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let program = std::env::current_exe().context("the path of this program is unknown")?;
     let program = program.display().to_string();
     let url = robot.url();
     let programs = Programs {

@@ -123,7 +123,7 @@ fn problem_lines(problem: &Problem, catalog: &Catalog) -> Vec<String> {
     match problem {
         Problem::Differs(difference) => difference_lines(difference, catalog),
         Problem::InputMissing { step, at, channel } => vec![format!(
-            "step {step} at {at:?}: the message of {channel} that it heard is not in the log"
+            "step {step} at {at:?}: its input on {channel} is not in the log"
         )],
         Problem::StepsMissing { step, count: 0 } => {
             vec![format!(
@@ -190,7 +190,7 @@ fn difference_lines(difference: &Difference, catalog: &Catalog) -> Vec<String> {
     lines
 }
 
-/// Runs the components on the log's inputs, and compares channel by channel what they say.
+/// Runs the components on the log's inputs, and compares their outputs channel by channel.
 fn in_log_order(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<Outcome> {
     let engine = lockstep::engine(robot, Source::Log)?;
     let said: Vec<Channel> = engine.written().cloned().collect();
@@ -212,7 +212,7 @@ fn in_log_order(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<Out
         channels: ChannelFilter::new(&patterns)?,
         ..DiffOptions::default()
     };
-    output::note("a is the log, b what the components say now");
+    output::note("a is the log, b the outputs of the components now");
     let manner = Manner {
         show: FIELDS,
         types,

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_read_in_time_is_thrown_away_and_counted() {
+    fn unread_output_is_dropped_in_time_and_counted() {
         let start = listen::now();
         let mut outgoing = Outgoing::watched(MAX_AGE);
         outgoing.push(start, b"one".to_vec());
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_slow_is_told_what_is_new_and_nothing_late() {
+    fn slow_line_gets_new_messages_and_none_late() {
         let start = listen::now();
         // It carries 120 bytes a second, and is given 400.
         let byte = Duration::from_secs(1) / 120;

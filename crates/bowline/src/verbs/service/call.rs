@@ -35,9 +35,9 @@ Examples:
 
 Fields that are not given are zero, empty or false. A path may lead into structs and arrays, as in
 waypoints[0].id=dock; a whole array is JSON, as in 'position=[12, -3.5]'.
-The type of the request is known from whoever serves it; --type names it for servers that do not say
+The type of the request is known from its server; --type names it for servers that do not describe it
 who they are. Ctrl-C cancels the call.
-Exit code 0 with a reply; 1 if there is none: the service says no, does not answer in time or is not
+Exit code 0 with a reply; 1 if there is none: the service refuses, does not answer in time or is not
 there; 2 for wrong usage. With --json what went wrong is on standard output too.";
 
 #[derive(Args, Debug)]
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let mut lookout = Lookout::open(arguments.url.as_deref(), Some(catalog))?;
     let Some(bus) = lookout.listener.source.bus().cloned() else {
         return Err(Usage(
-            "expected the URL of a bus, found a log: nobody answers there".to_owned(),
+            "expected the URL of a bus, found a log, where no service answers".to_owned(),
         )
         .into());
     };
@@ -160,7 +160,7 @@ fn offered_target(lookout: &mut Lookout, service: &ServiceName) -> anyhow::Resul
         offered = lookout.find(PATIENCE, |lookout| offer(lookout, name))?;
     }
     let Some(offered) = offered else {
-        return Err(anyhow!("nobody serves {name}; {}", who_else(lookout)));
+        return Err(anyhow!("no process serves {name}; {}", who_else(lookout)));
     };
     let request =
         described(lookout, &offered.request)?.ok_or_else(|| unknown(lookout, &offered))?;
@@ -184,7 +184,7 @@ fn named_target(lookout: &mut Lookout, name: &str) -> anyhow::Result<Target> {
     let request = lookout.find(PATIENCE, find)?;
     let request = request.ok_or_else(|| {
         Usage(format!(
-            "expected the name of a type that is known here or described on the bus, found {name:?}; --types tells where its .lcm file is"
+            "expected the name of a type that is known here or described on the bus, found {name:?}; --types names its .lcm file"
         ))
     })?;
     Ok(Target {
@@ -237,9 +237,9 @@ fn unknown(lookout: &Lookout, offered: &Offered) -> anyhow::Error {
         Some(known) => anyhow!(
             "{server} expects {name} with the fingerprint {fingerprint}, but the one that is known here has {known}: one of them is of another version"
         ),
-        None => anyhow!(
-            "{server} expects {name}, which nobody describes: --types tells where its .lcm file is"
-        ),
+        None => {
+            anyhow!("{server} expects {name}, which is not described: --types names its .lcm file")
+        }
     }
 }
 
@@ -365,9 +365,7 @@ impl<'r> Reply<'r> {
         let (server, elapsed) = (printable(&self.server.name), self.elapsed);
         output::note(&format!("{server} answered in {elapsed:.1?}"));
         let Some((types, id, value)) = decoded else {
-            output::note(
-                "nobody describes the type of the reply: --types tells where its .lcm file is",
-            );
+            output::note("the type of the reply is not described: --types names its .lcm file");
             return output::line(&base64(self.bytes));
         };
         for line in to_lines(types, Type::Named(id), &value, TextOptions::default()) {

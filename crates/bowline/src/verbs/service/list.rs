@@ -22,7 +22,7 @@ Examples:
   bowline service list --json | jq -r 'select(.health != \"good\") | .service'
 
 Health is that of the component: good, starting, degraded or failed; silent if its process was not
-heard when it should have been; gone if it ended. A service that several serve has a line for each,
+received when it should have been; gone if it ended. A service that several serve has a line for each,
 and a note: a call goes to all of them, and takes the first answer.
 With --json there is one line for each.";
 
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let is_lossy = lookout.listener.note_damage();
     if offers.is_empty() {
         let why = lookout.listener.why_silent();
-        output::note(&format!("nobody serves anything: {why}"));
+        output::note(&format!("no service is on the bus: {why}"));
     }
     if offers.is_empty() || is_lossy {
         return Ok(Outcome::Diagnostics);

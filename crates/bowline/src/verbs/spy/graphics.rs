@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn kitty_is_told_size_place_and_pixels_in_pieces() {
+    fn kitty_gets_size_place_and_pixels_in_chunks() {
         let small = CANVAS.show(Graphics::Kitty, &image(1, 1));
         assert_eq!(
             small.escape_ascii().to_string(),

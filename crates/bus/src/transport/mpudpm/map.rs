@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_wins_over_the_name_but_not_over_what_is_known() {
+    fn ports_of_others_override_the_name_but_not_known_ones() {
         let now = crate::clock::monotonic();
         let mut map = map();
         let by_name = mpudpm::port_of("POSE", 20_000, 500);
@@ -232,11 +232,11 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_is_told_when_it_is_new_when_asked_and_when_nobody_did_for_a_while() {
+    fn channel_is_announced_when_new_on_request_and_after_silence() {
         let start = crate::clock::monotonic();
         let after = |ms| start + Duration::from_millis(ms);
         let mut map = map();
-        assert_eq!(map.answer(start), None, "there is nothing to tell");
+        assert_eq!(map.answer(start), None, "there is nothing to announce");
         assert!(map.register(["A", "B", "A"].into_iter()).is_some());
         assert_eq!(map.register(["A"].into_iter()), None);
         assert_eq!(map.refresh(after(0)), None);
@@ -247,13 +247,17 @@ mod tests {
             "the last answer was for them too"
         );
         assert!(map.answer(after(110)).is_some());
-        assert_eq!(map.refresh(after(5_000)), None, "all were told 4.9 s ago");
+        assert_eq!(
+            map.refresh(after(5_000)),
+            None,
+            "all were announced 4.9 s ago"
+        );
         assert!(map.refresh(after(5_200)).is_some());
         assert_eq!(
             map.learn(&update(500, &[("C", 20_000)]), after(8_000)),
             Learnt::Channels
         );
-        assert_eq!(map.refresh(after(12_000)), None, "somebody else did");
+        assert_eq!(map.refresh(after(12_000)), None, "another process did");
     }
 
     #[test]
@@ -267,6 +271,6 @@ mod tests {
             map.learn(&update(500, &channels), now);
         }
         assert_eq!(map.known.len(), MAX_CHANNELS);
-        assert!(map.answer(now).is_some(), "all of them can be told");
+        assert!(map.answer(now).is_some(), "all of them can be announced");
     }
 }

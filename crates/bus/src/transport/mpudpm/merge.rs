@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_s_own_order_stays_whatever_the_stamps_say() {
+    fn order_within_a_socket_stays_with_any_stamps() {
         let mut merge = Merge::default();
         // The first was stamped when it was read, the others when they arrived.
         add(&mut merge, 1, &[100, 11, 12]);

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_hub_is_started_where_the_url_says() {
+    fn missing_hub_is_started_at_the_url() {
         for (host, command) in [
             ("127.0.0.1", "bowline hub tcpq://127.0.0.1:7700"),
             ("::1", "bowline hub tcpq://[::1]:7700"),

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_nobody_means_end_the_stream() {
+    fn impossible_lengths_end_the_stream() {
         for claim in [
             &[0, 0, 0, 1, 0, 1, 0, 1][..],
             &[0, 0, 0, 2, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_told_apart_at_once() {
+    fn foreign_protocol_is_detected_at_once() {
         let mut reader = FrameReader::new(Side::Client, Limits::default());
         reader.room().0.extend_from_slice(b"GET / HTTP/1.1");
         let error = reader.next().unwrap_err().to_string();

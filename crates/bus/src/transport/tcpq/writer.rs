@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hub_is_told_differences() {
+    fn hub_receives_changes_of_subscriptions() {
         let mut writer = Writer::default();
         let set = |patterns: &[&str]| patterns.iter().map(|&text| text.to_owned()).collect();
         assert!(writer.tell(&set(&["A", "B"])));

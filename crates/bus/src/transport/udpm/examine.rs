@@ -123,7 +123,7 @@ impl Examiner {
                 Err(_) => self.fault(
                     Verdict::Bad,
                     format!("Expected a ttl from 0 to 255, found {value:?}."),
-                    "The ttl says how far messages travel: 0 this host, 1 this network.",
+                    "The ttl is how far messages travel: 0 this host, 1 this network.",
                     Some(group.url(1)),
                 ),
             },

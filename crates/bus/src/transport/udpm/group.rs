@@ -110,7 +110,9 @@ impl Group {
         let socket = bind().map_err(|source| ListenError::System {
             doing: format!("listen at {address}"),
             source,
-            hint: Some("another program may hold the port without sharing it: `bowline doctor` tells which"),
+            hint: Some(
+                "another program may hold the port without sharing it: `bowline doctor` names it",
+            ),
         })?;
         self.join(&socket).map_err(|source| ListenError::System {
             doing: match &self.interface {
@@ -118,7 +120,7 @@ impl Group {
                 None => format!("join {group}"),
             },
             source,
-            hint: Some("is there a route to it? `bowline doctor` says what is missing"),
+            hint: Some("is there a route to it? `bowline doctor` finds what is missing"),
         })?;
         Ok(socket)
     }

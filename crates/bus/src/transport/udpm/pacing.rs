@@ -129,7 +129,7 @@ impl Pacer {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "nothing tells when a foreign socket is read"
+    reason = "nothing reports when a foreign socket is read"
 )]
 fn pause() {
     std::thread::sleep(PAUSE);

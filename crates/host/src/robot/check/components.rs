@@ -96,7 +96,7 @@ fn placeholder() -> Program {
     })
 }
 
-/// What a component that cannot be made says of its channels: taken as written, so that their readers are not
+/// The channels of a component that cannot be made: taken as written, so that their readers are not
 /// complained about too.
 fn connected_by(draft: &ComponentDraft<'_, '_>) -> Located {
     let Some(ProgramDraft::Kind { channels, .. }) = &draft.program else {
@@ -109,7 +109,7 @@ fn connected_by(draft: &ComponentDraft<'_, '_>) -> Located {
     ports.collect()
 }
 
-/// A port of somebody who knows only channels.
+/// A port of a program that knows only channels.
 pub(super) fn named_port(
     channel: &str,
     direction: Direction,
@@ -205,7 +205,7 @@ impl KindDraft<'_, '_, '_> {
         }
     }
 
-    /// A port with its channel, and the place where that is said.
+    /// A port with its channel, and the place in the file that connects it.
     fn connect(&self, info: &PortInfo, problems: &mut Problems<'_>) -> (Port, Span) {
         let written = self
             .channels

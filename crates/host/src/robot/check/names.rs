@@ -1,4 +1,4 @@
-//! Names: that they can be names, that nobody has another's, and that those who are named are there.
+//! Names: that they are valid, unique, and defined where they are used.
 
 use crate::robot::RECORDER;
 use crate::robot::draft::{ComponentDraft, Draft};
@@ -106,7 +106,7 @@ fn check_twice(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
     }
 }
 
-/// Whoever says `drive` must mean one thing.
+/// `drive` must name one thing.
 fn check_groups(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
     let groups = draft
         .components

@@ -49,7 +49,7 @@ fn check_hosts(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
             )
             .note("a host is named", place)
             .help(format!(
-                "say where it runs: host = {:?}",
+                "set where it runs: host = {:?}",
                 with_host.get_ref()
             ));
     }
@@ -67,7 +67,7 @@ fn check_hosts(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
             .error(component.name.span(), message)
             .note("a host is named", place)
             .help(format!(
-                "say where it runs: host = {:?}",
+                "set where it runs: host = {:?}",
                 with_host.get_ref()
             ));
     }
@@ -253,10 +253,7 @@ fn check_cycles(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
         told.extend(&way);
         let mut words: Vec<String> = way.iter().map(|process| format!("{process:?}")).collect();
         words.push(format!("{own:?}"));
-        let message = format!(
-            "nobody can start first: {}",
-            words.join(" is started after ")
-        );
+        let message = format!("none can start first: {}", words.join(" is started after "));
         let at = component
             .after
             .first()

@@ -1,4 +1,4 @@
-//! Parameters of a component: what the file says for all, what it says for this one, and what the command line says.
+//! Parameters of a component: from the file for all, from the file for this one, and from the command line.
 
 use super::{Context, vehicle};
 use crate::robot::Preset;
@@ -28,7 +28,7 @@ pub(super) struct Given<'a> {
     preset: Option<&'a Preset>,
 }
 
-/// Every parameter is tried, so that all that is wrong is said.
+/// Every parameter is tried, so that all errors are reported.
 pub(super) fn settings(
     kind: &Kind,
     component: &Word,
@@ -131,7 +131,7 @@ pub(super) fn in_file<'a>(
     given.collect()
 }
 
-/// Parameters that nobody has: those of the robot, and those of the command line.
+/// Parameters that no component has: those of the robot, and those of the command line.
 pub(super) fn check_taken(
     draft: &Draft<'_, '_>,
     kinds: &[Kind],
@@ -179,7 +179,7 @@ pub(super) fn check_taken(
                     Some(Some(ProgramDraft::Kind { .. }) | None) => continue,
                     Some(Some(ProgramDraft::Command(_))) => (
                         format!("{named:?} is a command, which has no parameters"),
-                        "a command takes arguments and env, which the file says".to_owned(),
+                        "a command takes arguments and env from the file".to_owned(),
                     ),
                     None => (
                         format!("there is no component {named:?}"),
@@ -196,7 +196,7 @@ pub(super) fn check_taken(
 }
 
 /// Paths are relative to the file that they are in, wherever the robot is started from. An empty one is as if it were not given:
-/// `None`, as the folder itself is not what anybody means by it.
+/// `None`, as the folder itself is never meant by it.
 pub(super) fn resolved(table: &[Parameter], given: &Given<'_>) -> Option<Setting> {
     let parameter = table.iter().find(|parameter| parameter.name == given.name);
     let is_path = parameter.is_some_and(|parameter| parameter.kind.ends_with("path"));

@@ -272,7 +272,10 @@ impl<'c> Wiring<'c> {
         };
         let Some(servers) = self.servers.get(name) else {
             if !self.is_partly_known(name) {
-                let message = format!("nobody serves {name:?}, which {} calls", client.name());
+                let message = format!(
+                    "no component serves {name:?}, which {} calls",
+                    client.name()
+                );
                 let help = did_you_mean(name, self.servers.keys().copied());
                 let help = help.unwrap_or_else(|| "if a program outside of this file serves it, name it in [robot] external_services".to_owned());
                 findings.push(Finding {
@@ -352,7 +355,7 @@ impl<'c> Wiring<'c> {
 
     fn unwritten(&self, reader: &End<'_>, channel: &str, need: Need) -> Finding {
         let message = format!(
-            "nobody writes channel {channel:?}, which {} reads",
+            "no component writes channel {channel:?}, which {} reads",
             reader.name()
         );
         let type_name = reader

@@ -345,7 +345,7 @@ impl World {
                 Action::Publish(_) => {
                     assert!(
                         self.machine.is_safe_state(),
-                        "{}: nothing to say",
+                        "{}: nothing to report",
                         self.who()
                     );
                 }

@@ -93,7 +93,7 @@ impl Runner {
         }
         if !inherited.is_empty() {
             tell(&News::Note(
-                "the safe state of an earlier supervisor still holds: nobody has done anything about its cause",
+                "the safe state of an earlier supervisor still holds: no command has dealt with its cause",
             ));
             self.tell_machine(Event::Inherited(inherited), tell);
         }

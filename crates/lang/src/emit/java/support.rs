@@ -178,7 +178,7 @@ private static <T> T _present(T value, java.lang.String field) throws java.io.IO
 "#;
 
 const ELEMENTS: &str = r#"
-/** Checks that an array has as many elements as its length says; more do no harm. */
+/** Checks that an array has at least as many elements as its length field. */
 private static int _elements(java.lang.Object array, long n, java.lang.String field) throws java.io.IOException
 {
     if (n < 0)
@@ -204,7 +204,7 @@ private static int _copied(java.lang.Object array, long n)
 
 /// What counts for a whole message travels with the input. Classes know it in each other by interfaces that everyone
 /// has, since they share no class of their own: `IntUnaryOperator` changes the depth, `IntPredicate` allows elements
-/// without bytes, `LongSupplier` says how far reading has come.
+/// without bytes, `LongSupplier` returns how far reading has come.
 const READER: &str = r"
 /** A message on its way in, with what counts for all of it: its depth, its elements without bytes, the bytes read. */
 private static final class _Reader

@@ -1,4 +1,4 @@
-//! When nothing can be written, the newest is kept, everybody is told, and every event is accounted for.
+//! When nothing can be written, the newest is kept, an alarm is published, and every event is accounted for.
 
 use super::{contents, live};
 use bowline_log::record::{Phase, RECORDER_CHANNEL};

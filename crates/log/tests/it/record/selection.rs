@@ -5,7 +5,7 @@ use crate::support::events;
 use bowline_log::record::{Rate, Streams};
 
 #[test]
-fn streams_are_recorded_as_often_as_the_file_says() {
+fn streams_are_recorded_at_the_files_rates() {
     let text = r#"
         others = false
         [[stream]]

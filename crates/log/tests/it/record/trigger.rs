@@ -87,7 +87,7 @@ fn what_was_before_is_recorded_when_a_condition_holds_and_what_comes_after() {
 }
 
 #[test]
-fn it_triggers_again_and_says_why_in_the_log() {
+fn second_trigger_is_recorded_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let options = trigger(
         2,
@@ -147,7 +147,7 @@ fn a_condition_that_makes_no_sense_is_named_once() {
 }
 
 #[test]
-fn a_text_that_is_no_condition_says_what_was_expected() {
+fn invalid_condition_reports_what_was_expected() {
     for (text, part) in [
         ("volts < 1", "CHANNEL.FIELD"),
         ("a.b <", "a number"),

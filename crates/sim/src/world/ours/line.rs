@@ -27,7 +27,7 @@ pub(super) fn read(table: &Table<'_, '_>, world: &mut World, problems: &mut Prob
     for (name, value) in entries {
         if world.bodies.iter().any(|body| body.name == *name.get_ref()) {
             let message = format!(
-                "expected a name that no body has, found {:?}: contacts are told by name",
+                "expected a name that no body has, found {:?}: contacts are reported by name",
                 name.get_ref()
             );
             problems.error(name.span(), message);

@@ -213,7 +213,7 @@ export class Commander {
             return;
         }
         const now = this.now();
-        const reason = this.store.isCutOff(now.ms) ? "the station is not heard" : away;
+        const reason = this.store.isCutOff(now.ms) ? "the station is not received" : away;
         for (const vehicle of this.store.vehicles) {
             const bridge = this.bridges.get(vehicle.prefix);
             if (bridge === undefined) {

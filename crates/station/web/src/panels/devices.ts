@@ -39,7 +39,7 @@ class DevicesPanel implements Panel {
         const cells = this.cells.get(channel.name) ?? this.add(channel.name);
         const [name, state, since, good, bad, error] = cells;
         if (name && state && since && good && bad && error) {
-            // Three devices may be of one sort: the channel tells them apart.
+            // Three devices may be of one sort: the channel distinguishes them.
             setText(name, this.context.view.shortName(channel).replace(/\.device$/, ""));
             setAttribute(name, "title", device.device);
             setText(state, STATES[device.state] ?? String(device.state));

@@ -52,7 +52,7 @@ class ExperimentPanel implements Panel {
             this.parts.push({ part, robot, name: it });
             return part;
         });
-        const guard = gate === "" ? "nobody commands it" : `commanded through ${gate}`;
+        const guard = gate === "" ? "no station commands it" : `commanded through ${gate}`;
         return el(
             "section",
             { "aria-label": `Experiment ${name}` },

@@ -14,7 +14,7 @@ class FramePanel implements Panel {
         class: "last-frame",
         tabindex: "0",
         role: "region",
-        "aria-label": "What each channel said last",
+        "aria-label": "The last message of each channel",
     });
     private readonly rows = el("tbody");
     private readonly cells = new Map<

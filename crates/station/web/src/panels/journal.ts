@@ -23,7 +23,7 @@ const N_SHOWN = 60;
 class JournalPanel implements Panel {
     readonly body = el("div", { class: "journal" });
     private readonly list = el("ol", { "aria-label": "Running log, newest first", tabindex: "0" });
-    private readonly empty = el("p", { class: "empty" }, "Nobody has asked for anything yet.");
+    private readonly empty = el("p", { class: "empty" }, "There are no requests yet.");
     private shown = -1;
 
     constructor(private readonly context: Context) {

@@ -27,7 +27,7 @@ class LinkPanel implements Panel {
     readonly body = el("div", { class: "link" });
     private readonly trip = new Readout("Station round trip", "ms");
     private readonly rate = new Readout("Messages", "1/s");
-    private readonly tokens = new Readout("Vehicle heard", "ago");
+    private readonly tokens = new Readout("Vehicle received", "ago");
     private readonly facts = el("div");
     private readonly skipped = el("p", { class: "caption" });
     private readonly news = new News();

@@ -61,7 +61,7 @@ export function whyNotAsk({ store, commander }: Context): string {
     if (store.hello?.role === "viewer") {
         return "You are a viewer: you can look, and stop.";
     }
-    return commander.mayCommand ? "" : "The station is not heard.";
+    return commander.mayCommand ? "" : "Nothing is received from the station.";
 }
 
 /** The pages that panels are on. */

@@ -15,7 +15,7 @@ import { News } from "./news.js";
 import { type Context, type Panel, type PanelKind, type Picture, whyNotAsk } from "./panel.js";
 
 const FAULTS: readonly (readonly [number, string, number])[] = [
-    [SimFault.DEAD, "sensor says nothing", 0],
+    [SimFault.DEAD, "sensor is silent", 0],
     [SimFault.STUCK, "sensor repeats itself", 0],
     [SimFault.NOISY, "sensor ten times as noisy", 10],
     [SimFault.WEAK, "drive at a third", 0.33],

@@ -73,7 +73,7 @@ class TruthPanel implements Panel {
 
     private renderPoses(believed: PoseTransform | undefined, real: PoseTransform | undefined): void {
         if (believed === undefined || real === undefined) {
-            setText(this.verdict, "The truth is not on the bus: this is no simulation, or it does not say it.");
+            setText(this.verdict, "The truth is not on the bus: this is no simulation, or it does not publish it.");
             return;
         }
         const [[bx, by], [rx, ry]] = [placeOf(believed), placeOf(real)];

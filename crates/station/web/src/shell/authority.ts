@@ -18,7 +18,7 @@ const LEVELS = ["Direct control", "Heading and speed", "Waypoint", "Route", "Obj
 
 const LEASES: Readonly<Record<LeaseState, string>> = {
     unknown: "the gate has not published its rules",
-    free: "nobody holds the lease",
+    free: "the lease is free",
     taking: "asking for the lease …",
     asking: "waiting for the holder's answer …",
     held: "the lease is yours",
@@ -81,7 +81,7 @@ export class AuthorityBar {
         this.clear = button("Clear the stop", act("clear"), { class: "warning" });
         this.dismiss = button("Give up the stop", act("dismissStop"), {
             class: "warning",
-            title: "The stop is said again until the vehicle confirms it; this ends that",
+            title: "The stop is repeated until the vehicle confirms it; this ends that",
         });
         this.asked.append(
             this.askedText,
@@ -142,7 +142,7 @@ export class AuthorityBar {
         setAttribute(this.element, "data-state", "none");
         setAttribute(this.element, "data-lease", "unknown");
         setText(this.state, "No gate");
-        setText(this.level, "nobody can command it");
+        setText(this.level, "it cannot be commanded");
         setText(this.who, "the robot itself");
         setText(this.reason, "it has no gate that people could command or stop it through");
         setText(this.since, "");
@@ -176,7 +176,7 @@ export class AuthorityBar {
         setText(this.since, `${since}${until}${gate.contingency ? ` · if lost: ${gate.contingency}` : ""}`);
         setText(
             this.announced,
-            isStale ? "The vehicle is not heard" : `${state}, in control: ${gate.in_control || "nobody"}`,
+            isStale ? "The vehicle is not heard" : `${state}, in control: ${gate.in_control || "none"}`,
         );
     }
 

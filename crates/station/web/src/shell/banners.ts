@@ -74,7 +74,7 @@ export class Banners {
             this.absent.hide();
         } else {
             const text = `No vehicle ${absent} is heard here. No other is shown in its place: choose one above.`;
-            this.absent.show("NOT HEARD", text);
+            this.absent.show("NO MESSAGES", text);
         }
         if (hello === undefined || hello.version === VERSION) {
             this.version.hide();
@@ -122,7 +122,7 @@ export class Banners {
         this.cutOff.show(
             isSilent ? "CUT OFF" : "LATE",
             isSilent
-                ? "Nothing comes from the station. What you see is old, and what you press goes nowhere; a stop is said again until it is heard."
+                ? "Nothing comes from the station. What you see is old, and what you press goes nowhere; a stop is repeated until it arrives."
                 : "The way to the station and back takes too long. What you see is old, and only the stop goes out.",
             duration(forMs / 1e3),
         );

@@ -95,12 +95,12 @@ export class StopButton {
                 : {
                       state: "was-stopped",
                       label: "STOP",
-                      calm: "was stopped, not heard for",
+                      calm: "was stopped, no message for",
                       counted: duration(channel?.ageS(utime)),
                       isNews: true,
                   };
         }
-        const calm = gate === undefined ? "no gate to say it to" : this.store.isReplay ? "replay" : "Esc";
+        const calm = gate === undefined ? "no gate to send it to" : this.store.isReplay ? "replay" : "Esc";
         return { state: "none", label: "STOP", calm, counted: "", isNews: false };
     }
 
@@ -110,7 +110,7 @@ export class StopButton {
         if (!isSent) {
             return { state: "unsent", label: "NOT SENT", calm: "no connection", counted, isNews: true };
         }
-        const calm = this.store.isCutOff(nowMs) ? "the station is not heard" : "not confirmed yet";
+        const calm = this.store.isCutOff(nowMs) ? "the station is not received" : "not confirmed yet";
         return { state: "sent", label: "STOP SENT", calm, counted, isNews: true };
     }
 

@@ -164,7 +164,7 @@ export class TopBar {
             setAttribute(it, "aria-pressed", String(prefix === this.choices.prefix));
             const channel = this.store.channel(`${prefix}gate.state`);
             const isFresh = channel?.freshness(utime) === "fresh";
-            const state = isFresh ? (GATE_STATES[channel?.as(Gate)?.state ?? -1] ?? "") : "not heard";
+            const state = isFresh ? (GATE_STATES[channel?.as(Gate)?.state ?? -1] ?? "") : "no messages";
             setAttribute(it, "data-state", state);
             setAttribute(it, "title", state);
             setText(it.lastElementChild ?? it, state);

@@ -17,7 +17,7 @@ export function noteSilence(store: Store, nowMs: number): void {
     for (const { prefix, name } of store.vehicles) {
         const channel = store.channel(`${prefix}gate.state`);
         if (channel?.is(Gate) && channel.utime !== undefined) {
-            const what = { priority: "alarm", source: name, text: "is not heard any more" } as const;
+            const what = { priority: "alarm", source: name, text: "sends no messages any more" } as const;
             const isSilent = channel.freshness(utime) === "stale";
             store.histories.alarms.follow(channel.name, "silence", isSilent, what, utime);
         }

@@ -103,7 +103,7 @@ pub(super) fn route(snapshot: &Snapshot) -> Vec<Finding> {
     };
     if let Some(iface) = &group.iface {
         // Missing interfaces are the interfaces' finding.
-        let found = format!("{} leaves by {iface}, as the URL says.", group.addr);
+        let found = format!("{} leaves by {iface}, as in the URL.", group.addr);
         let carrier = snapshot.carrier();
         return carrier.map(|_| Finding::ok(found)).into_iter().collect();
     }
@@ -237,7 +237,7 @@ pub(super) fn reach(snapshot: &Snapshot) -> Vec<Finding> {
                     carrier.name,
                     others.join(" or ")
                 ),
-                "Hosts behind another interface hear nothing; name the right one.",
+                "Hosts behind another interface receive nothing; name the right one.",
             )
             .user(format!(
                 "export BOWLINE_URL='{}'",
@@ -246,7 +246,7 @@ pub(super) fn reach(snapshot: &Snapshot) -> Vec<Finding> {
         ];
     }
     vec![Finding::ok(format!(
-        "Other hosts on {}'s network are reached. If they hear nothing after a few minutes, the switch \
+        "Other hosts on {}'s network are reached. If they receive nothing after a few minutes, the switch \
          snoops on IGMP and nothing asks it to go on: turn on its querier.",
         carrier.name
     ))]

@@ -17,7 +17,7 @@ pub(super) fn port(snapshot: &Snapshot) -> Vec<Finding> {
     match &snapshot.can_share_port {
         Err(reason) => vec![Finding::bad(
             format!("Binding to {}:{} fails: {reason}.", group.addr, group.port),
-            "A receiver has to bind before it hears anything.",
+            "A receiver has to bind before it receives anything.",
         )],
         Ok(false) => vec![blocked(snapshot, group.port, &receivers)],
         Ok(true) if receivers.is_empty() => {

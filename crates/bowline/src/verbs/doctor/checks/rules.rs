@@ -33,7 +33,7 @@ pub(super) fn firewall(snapshot: &Snapshot) -> Vec<Finding> {
         findings.extend(against(
             snapshot,
             &report,
-            "IGMP reports, which tell switches who listens,",
+            "IGMP reports, by which switches learn their receivers,",
         ));
     }
     if findings.is_empty() {
@@ -86,7 +86,7 @@ fn against(snapshot: &Snapshot, packet: &Packet, what: &str) -> Vec<Finding> {
             let found = format!("{what} may be dropped by {}.{hits}", obstacle.rule);
             Finding::warn(
                 found,
-                "It depends on conditions that cannot be told from here.",
+                "It depends on conditions that cannot be checked from here.",
             )
         };
         finding.root(obstacle.fix)

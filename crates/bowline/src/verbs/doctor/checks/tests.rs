@@ -303,7 +303,7 @@ fn a_lost_datagram_has_a_name_where_it_can_be_seen() {
 }
 
 #[test]
-fn who_is_not_root_is_told_to_use_sudo_where_root_is_needed() {
+fn commands_that_need_root_have_sudo_for_other_users() {
     assert_eq!(
         Fix::Root("sysctl -w a=1".into()).command(false),
         "sudo sysctl -w a=1"
@@ -358,7 +358,7 @@ fn a_mistake_is_mended_where_it_was_made() {
 }
 
 #[test]
-fn root_is_told_what_others_get() {
+fn root_gets_the_limits_of_other_users() {
     let found = |is_root, granted_bytes| {
         let mut snapshot = healthy(OUT);
         (snapshot.is_root, snapshot.granted_bytes) = (is_root, Ok(granted_bytes));

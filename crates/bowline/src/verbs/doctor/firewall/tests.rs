@@ -18,7 +18,7 @@ const NFT: &str = include_str!("../recorded/nft.json");
 const IPTABLES: &str = include_str!("../recorded/iptables.txt");
 
 #[test]
-fn recorded_nft_rules_drop_what_they_say() {
+fn recorded_nft_rules_drop_their_packets() {
     let eth0 = packet("eth0");
     let found = read_nft(NFT, &eth0).unwrap().obstacles(&eth0);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -65,7 +65,7 @@ fn recorded_nft_rules_drop_what_they_say() {
 }
 
 #[test]
-fn recorded_iptables_rules_drop_what_they_say() {
+fn recorded_iptables_rules_drop_their_packets() {
     let eth0 = packet("eth0");
     let found = read_iptables(IPTABLES, &eth0).obstacles(&eth0);
     assert_eq!(found.len(), 1, "{found:?}");

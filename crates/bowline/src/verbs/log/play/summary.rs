@@ -43,7 +43,7 @@ pub(crate) fn troubles(report: &Report) -> Vec<String> {
         let why = report
             .first_failure
             .as_deref()
-            .unwrap_or("it did not say why");
+            .unwrap_or("it gave no reason");
         let n_failed = count(report.n_failed, "event");
         troubles.push(format!("the bus did not take {n_failed}; the first: {why}"));
     }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_mean_what_the_help_says() {
+    fn keys_do_what_the_help_lists() {
         #[rustfmt::skip]
         let cases: &[(&str, &[&str])] = &[
             ("q", &["Quit"]),

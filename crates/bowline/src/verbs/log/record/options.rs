@@ -19,7 +19,7 @@ pub(super) fn recorder(arguments: &Arguments) -> anyhow::Result<RecorderOptions>
     let pattern = Pattern::new(&arguments.channel);
     let channels = pattern.map_err(|error| Usage(error.to_string()))?;
     if arguments.invert_channels && arguments.channel == ".*" {
-        warn("all channels but all channels are none: say which to leave out, with --channel");
+        warn("all channels but all channels are none: name those to leave out, with --channel");
     }
     let streams = match &arguments.select {
         Some(path) => Streams::read(path).map_err(|error| Usage(error.to_string()))?,
@@ -89,7 +89,7 @@ fn with_date(path: &Path) -> Result<PathBuf, Usage> {
     })?;
     let now = Zoned::try_from(std::time::SystemTime::now()).map_err(|error| {
         Usage(format!(
-            "the clock says what no name can: {error}; set it, or name a file without --strftime"
+            "the clock cannot be written into a name: {error}; set it, or name a file without --strftime"
         ))
     })?;
     let named = jiff::fmt::strtime::format(name, &now);

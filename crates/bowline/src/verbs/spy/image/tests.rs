@@ -71,7 +71,7 @@ fn fewer_colours_do_where_there_are_no_more() {
 }
 
 #[test]
-fn colours_are_those_that_the_terminal_says_it_has() {
+fn colours_are_those_of_the_terminal() {
     #[rustfmt::skip]
     let cases = [
         (&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")][..], Colours::All),

@@ -96,7 +96,7 @@ fn silence_is_noticed_when_the_limit_is_over_and_not_before() {
 }
 
 #[test]
-fn a_supervisor_that_was_held_up_blames_nobody() {
+fn delayed_supervisor_ends_no_process() {
     let mut hand = Hand::new(vec![beating("a")]);
     hand.tell(Event::Begin);
     hand.tell(Event::Started(0));
@@ -116,7 +116,7 @@ fn heard_now() -> Hand {
 }
 
 #[test]
-fn a_beat_that_waited_for_a_late_supervisor_does_not_make_anybody_live_longer() {
+fn heartbeat_read_late_does_not_extend_a_life() {
     let mut hand = heard_now();
     let heard = hand.now + Duration::from_millis(10);
     // It came soon, and was taken late.
@@ -162,7 +162,7 @@ fn what_hangs_is_noticed_in_time_although_the_supervisor_was_held_up() {
 }
 
 #[test]
-fn after_it_was_held_up_a_supervisor_blames_nobody_who_says_something_within_a_beat() {
+fn after_a_delay_processes_with_a_heartbeat_in_time_are_kept() {
     let mut hand = heard_now();
     hand.wait(Duration::from_secs(60));
     hand.tell(Event::Tick);
@@ -420,7 +420,7 @@ fn what_was_given_up_before_is_not_started_and_keeps_the_safe_state() {
 }
 
 #[test]
-fn whoever_lived_long_enough_is_restarted_at_once() {
+fn process_that_ran_long_enough_is_restarted_at_once() {
     let mut hand = Hand::new(vec![ProcessSpec::new("a", ["x"])]);
     hand.tell(Event::Begin);
     for _ in 0..20 {

@@ -5,7 +5,7 @@ import * as wire from "../bowline.js";
 
 /**
  * Something is wrong with a robot, in the words of the component, process or recorder that found it. Sent when it is raised, every
- * second while it holds, and a few times after it was cleared. Robot, host, source and id tell alarms apart.
+ * second while it holds, and a few times after it was cleared. Robot, host, source and id identify an alarm.
  */
 export class Alarm {
     static readonly NAME = "bowline.alarm_t";

@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** What a server says to a call. Sent once for each time that the call is heard. */
+/** The reply of a server to a call. Sent once for each time that the call is received. */
 export class Answer {
     static readonly NAME = "bowline.answer_t";
     static readonly FINGERPRINT: bigint = 0x26228b380fc39d28n;
@@ -12,9 +12,9 @@ export class Answer {
     static readonly ACCEPTED = 1;
     /** it is done: the body is the reply */
     static readonly REPLY = 2;
-    /** it is not: code and text say why */
+    /** it is not: code and text have the reason */
     static readonly ERROR = 3;
-    /** it was told to let it be, and did */
+    /** it was cancelled on request */
     static readonly CANCELLED = 4;
     /** code: too many calls at once; not executed */
     static readonly BUSY = -1;
@@ -26,7 +26,7 @@ export class Answer {
     static readonly WRONG_TYPE = -4;
     /** code: the request makes no sense; not executed */
     static readonly MALFORMED = -5;
-    /** code: heard before, but its answer is no longer kept; not executed again */
+    /** code: received before, but its answer is no longer kept; not executed again */
     static readonly FORGOTTEN = -6;
     /** code: the server ended, or gave the call up, without an answer */
     static readonly ABANDONED = -7;
@@ -41,7 +41,7 @@ export class Answer {
     service: string;
     /** who answers; at most 128 bytes */
     server: string;
-    /** when that started, microseconds since the epoch; tells its lives apart */
+    /** when that started, microseconds since the epoch; distinguishes its runs */
     server_instance: bigint;
     /** of the message that this answers */
     attempt: number;

@@ -24,7 +24,7 @@ export class Arbitration {
     curvatures_per_m: Float32Array;
     /** what all votes for each came to (ratio, -1 to 1) */
     totals: Float32Array;
-    /** who vetoes each; empty if nobody does */
+    /** name of the voter that vetoes each; empty if none does */
     vetoed_by: string[];
     /** how many voters it listens to */
     n_voters: number;

@@ -8,7 +8,7 @@ export class Arc {
     static readonly NAME = "bowline.arc_t";
     static readonly FINGERPRINT: bigint = 0xf1515e4f113b7506n;
 
-    /** whether the vehicle must not follow it, whatever others say */
+    /** whether the vehicle must not follow it, whatever the other votes are */
     veto: boolean;
     /** 1 / radius of the turn, 1/metres, to the left positive, 0 straight on */
     curvature_per_m: number;

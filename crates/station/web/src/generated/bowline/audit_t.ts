@@ -15,9 +15,9 @@ export class Audit {
     utime: bigint;
     /** name that the person commands under */
     station: string;
-    /** who was logged in; empty: nobody */
+    /** user who was logged in; empty: none */
     user: string;
-    /** what they may do: viewer, operator or supervisor; empty: nobody was logged in */
+    /** role of the user: viewer, operator or supervisor; empty: no user was logged in */
     role: string;
     /** where they were, as host and port */
     address: string;
@@ -30,11 +30,11 @@ export class Audit {
     subject: string;
     /** the same in words, for people */
     detail: string;
-    /** whether it was let through; if not, detail says why */
+    /** whether it was let through; if not, detail has the reason */
     is_done: boolean;
     /** length of the message, 0 or more */
     n_bytes: number;
-    /** what was said, as it went to the bus or came from the page */
+    /** the message, as it went to the bus or came from the page */
     message: Uint8Array;
 
     /** Members that are left out are zero or empty. */

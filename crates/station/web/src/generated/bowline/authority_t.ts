@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** By which right somebody commands, and how fresh the command is: all that a gate goes by. */
+/** The authority of a command and its freshness: all that a gate decides by. */
 export class Authority {
     static readonly NAME = "bowline.authority_t";
     static readonly FINGERPRINT: bigint = 0x2e32a22397c192e7n;
@@ -16,7 +16,7 @@ export class Authority {
     epoch: bigint;
     /** grows with each command of a session, so that no command counts twice */
     sequence: bigint;
-    /** the newest token that the station has heard of the gate: the gate knows how old that is */
+    /** the newest token that the station has received from the gate: the gate knows its age */
     token: bigint;
 
     /** Members that are left out are zero or empty. */

@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** A beat of a clock that everybody hears: whoever waits for it goes on, and whoever misses it knows that something is slow. */
+/** A tick of a shared clock: components that wait for it continue, and a missing tick shows that a process is slow. */
 export class Beat {
     static readonly NAME = "bowline.beat_t";
     static readonly FINGERPRINT: bigint = 0x742a4122cacaa158n;

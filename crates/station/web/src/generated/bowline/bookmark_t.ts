@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** A place in a log that somebody wants to find again. */
+/** A named place in a log. */
 export class Bookmark {
     static readonly NAME = "bowline.bookmark_t";
     static readonly FINGERPRINT: bigint = 0xfe7b75d19095a9f3n;

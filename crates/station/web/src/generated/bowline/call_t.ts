@@ -13,7 +13,7 @@ export class Call {
 
     /** do it */
     static readonly REQUEST = 1;
-    /** nobody wants it any more */
+    /** the caller has cancelled it */
     static readonly CANCEL = 2;
 
     /** when this was sent, microseconds since the epoch by the caller's clock; nothing depends on it */
@@ -22,7 +22,7 @@ export class Call {
     id: bigint;
     /** who asks; at most 128 bytes */
     caller: string;
-    /** of the caller: when it started, microseconds since the epoch; tells its lives apart */
+    /** of the caller: when it started, microseconds since the epoch; distinguishes its runs */
     incarnation: bigint;
     /** of the call among those of this incarnation, from 1 on */
     number: bigint;

@@ -4,7 +4,7 @@
 import * as wire from "../bowline.js";
 import { ChannelToPort } from "./channel_to_port_t.js";
 
-/** Which channels a process knows of and where they are heard, in LCM's mpudpm transport. */
+/** The channels that a process knows and their ports, in LCM's mpudpm transport. */
 export class ChannelPortMapUpdate {
     static readonly NAME = "bowline.channel_port_map_update_t";
     static readonly FINGERPRINT: bigint = 0xcba51af01aff9e62n;

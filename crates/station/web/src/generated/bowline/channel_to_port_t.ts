@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** Where a channel is heard, in LCM's mpudpm transport. */
+/** The port of a channel, in LCM's mpudpm transport. */
 export class ChannelToPort {
     static readonly NAME = "bowline.channel_to_port_t";
     static readonly FINGERPRINT: bigint = 0x23bbd3f485487226n;

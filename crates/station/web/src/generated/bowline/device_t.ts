@@ -11,13 +11,13 @@ export class Device {
     static readonly NAME = "bowline.device_t";
     static readonly FINGERPRINT: bigint = 0xc8d7ca56ef1aa037n;
 
-    /** it has not said anything that counts yet */
+    /** it has sent no valid frame yet */
     static readonly STARTING = 1;
-    /** what it says can be believed */
+    /** its frames are valid */
     static readonly WORKING = 2;
-    /** it says something, but nothing that can be believed: last_error says why */
+    /** it sends frames, but no valid ones: last_error has the reason */
     static readonly ERRONEOUS = 3;
-    /** it says nothing */
+    /** it sends nothing */
     static readonly SILENT = 4;
 
     /** when this held, microseconds since the epoch */
@@ -28,7 +28,7 @@ export class Device {
     state: number;
     /** since when it is so, microseconds since the epoch */
     since_utime: bigint;
-    /** when it last said something that can be believed, microseconds since the epoch; 0: never */
+    /** when its last valid frame was received, microseconds since the epoch; 0: never */
     last_good_utime: bigint;
     /** when something was last wrong, microseconds since the epoch; 0: never */
     last_error_utime: bigint;
@@ -40,7 +40,7 @@ export class Device {
     n_sent_bytes: bigint;
     /** frames that were believed, or commands that were taken */
     n_good: bigint;
-    /** frames that are right, and that nobody asked for */
+    /** valid frames that were not requested */
     n_ignored: bigint;
     /** frames that are right, and that cannot be believed; or commands that were not taken */
     n_refused: bigint;

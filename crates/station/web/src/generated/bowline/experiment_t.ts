@@ -6,7 +6,7 @@ import { PresenceComponent } from "./presence_component_t.js";
 
 /**
  * An experiment of a robot: a named group of sensors, actuators and local control, for a station to find and to take
- * (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether anybody takes it or not.
+ * (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether a station takes it or not.
  */
 export class Experiment {
     static readonly NAME = "bowline.experiment_t";
@@ -16,13 +16,13 @@ export class Experiment {
     utime: bigint;
     /** name of the robot */
     robot: string;
-    /** the supervisor that says so */
+    /** the supervisor that publishes this */
     host: string;
     /** of the experiment, within the robot */
     name: string;
     /** what it is for, for people; may be empty */
     about: string;
-    /** the component that decides who may command it: one of those below; empty: nobody commands it */
+    /** the component that decides who may command it: one of those below; empty: it has no gate */
     gate: string;
     /** length of the list, 256 at most */
     n_components: number;

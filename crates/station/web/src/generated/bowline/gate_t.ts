@@ -11,9 +11,9 @@ export class Gate {
     static readonly NAME = "bowline.gate_t";
     static readonly FINGERPRINT: bigint = 0x8ae23e2f9d35b6aan;
 
-    /** a stop is latched: nothing moves until it is cleared and somebody commands anew */
+    /** a stop is latched: nothing moves until it is cleared and a station commands anew */
     static readonly STOPPED = 0;
-    /** nothing moves because nobody commands */
+    /** nothing moves because no station commands */
     static readonly IDLE = 1;
     /** a person commands */
     static readonly OPERATED = 2;
@@ -34,7 +34,7 @@ export class Gate {
     static readonly ROUTE = 3;
     /** a person has set an aim: an area to survey */
     static readonly OBJECTIVE = 4;
-    /** nobody sets anything */
+    /** nothing sets the actuators */
     static readonly OBSERVE = 5;
 
     /** when this held by the vehicle's clock, microseconds since the epoch */
@@ -47,35 +47,35 @@ export class Gate {
     level: number;
     /** since when state and level are these, microseconds since the epoch */
     since_utime: bigint;
-    /** until when they last if nobody says anything, microseconds since the epoch; 0: without end */
+    /** until when they last without a new one, microseconds since the epoch; 0: without end */
     until_utime: bigint;
-    /** who or what commands, for people: "station bridge", "autonomy: survey of the basin", "nobody" */
+    /** who or what commands, for people: "station bridge", "autonomy: survey of the basin", "none" */
     in_control: string;
     /** why, for people */
     reason: string;
-    /** station that holds the lease; empty: nobody */
+    /** station that holds the lease; empty: none */
     holder: string;
-    /** of the holder; 0: nobody */
+    /** of the holder; 0: none */
     session: bigint;
     /** of the holder, 0 or more */
     rank: number;
     /** of the lease; grows with each holder; 0: there has been none */
     epoch: bigint;
-    /** when the lease ends if it is not renewed, microseconds since the epoch; 0: nobody holds it */
+    /** when the lease ends if it is not renewed, microseconds since the epoch; 0: it is free */
     lease_until_utime: bigint;
-    /** station that asks for the lease; empty: nobody */
+    /** station that requests the lease; empty: none */
     asking: string;
-    /** until when the holder may answer, microseconds since the epoch; 0: nobody asks */
+    /** until when the holder may answer, microseconds since the epoch; 0: no request */
     asking_until_utime: bigint;
     /** whether a stop is latched */
     is_stopped: boolean;
-    /** who stopped it; empty: nobody */
+    /** who stopped it; empty: it is not stopped */
     stopped_by: string;
     /** why, for people */
     stop_reason: string;
     /** what is done when control is lost: hold, station, return or continue */
     contingency: string;
-    /** how long ago the holder was last heard, microseconds; -1: never, or nobody holds the lease */
+    /** time since the holder's last message, microseconds; -1: none yet, or the lease is free */
     heard_us: bigint;
     /** commands that were taken */
     n_accepted: bigint;

@@ -12,9 +12,9 @@ export class GateToken {
     utime: bigint;
     /** never the same twice, not in another life of the gate either */
     token: bigint;
-    /** of the lease; 0: nobody holds it */
+    /** of the lease; 0: it is free */
     epoch: bigint;
-    /** of the holder; 0: nobody holds it */
+    /** of the holder; 0: the lease is free */
     session: bigint;
 
     /** Members that are left out are zero or empty. */

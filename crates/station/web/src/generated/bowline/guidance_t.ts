@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** Where a vessel should go right now: from whoever keeps the mission to whoever closes the loop. */
+/** The set-point of a vessel's controller: from the helm, which keeps the mission, to the controller, which closes the loop. */
 export class Guidance {
     static readonly NAME = "bowline.guidance_t";
     static readonly FINGERPRINT: bigint = 0xbd5eec6110a1b5f0n;

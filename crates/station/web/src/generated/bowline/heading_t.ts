@@ -16,7 +16,7 @@ export class Heading {
     heading_rad: number;
     /** standard deviation, radians, 0 or more */
     sd_rad: number;
-    /** the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say */
+    /** the magnetic field along x, y, z of the frame, tesla; NaN where the device does not measure it */
     field_tesla: Float64Array;
 
     /** Members that are left out are zero or empty. */

@@ -12,9 +12,9 @@ export class HeartbeatComponent {
     static readonly STARTING = 1;
     /** it does its work */
     static readonly GOOD = 2;
-    /** it does a part of it: text says which */
+    /** it does a part of its work: text names the part */
     static readonly DEGRADED = 3;
-    /** it does not: text says why */
+    /** it does not work: text has the reason */
     static readonly FAILED = 4;
 
     /** of the component, within the robot */

@@ -4,7 +4,7 @@
 import * as wire from "../bowline.js";
 import { HeartbeatComponent } from "./heartbeat_component_t.js";
 
-/** A process with components lives: sent five times a second, so that whoever misses three of them knows within 0.7 s. */
+/** The heartbeat of a process with components: sent five times a second, so that three missing ones are noticed within 0.7 s. */
 export class Heartbeat {
     static readonly NAME = "bowline.heartbeat_t";
     static readonly FINGERPRINT: bigint = 0x190fd5b7d2c97a68n;
@@ -19,7 +19,7 @@ export class Heartbeat {
     process: string;
     /** its number on that machine */
     pid: number;
-    /** when it started, microseconds since the epoch; tells its lives apart */
+    /** when it started, microseconds since the epoch; distinguishes its runs */
     instance: bigint;
     /** wall clock minus the components' clock, microseconds; a step of the wall clock shows here */
     clock_offset_us: bigint;
@@ -27,7 +27,7 @@ export class Heartbeat {
     period_us: number;
     /** whether this is the last one: the process ends */
     is_leaving: boolean;
-    /** of what it says in presence_t: another number, another description */
+    /** version of its presence_t: another number, another description */
     revision: bigint;
     /** length of the list, 256 at most */
     n_components: number;

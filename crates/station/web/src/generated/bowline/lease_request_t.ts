@@ -9,7 +9,7 @@ export class LeaseRequest {
     static readonly NAME = "bowline.lease_request_t";
     static readonly FINGERPRINT: bigint = 0x4d65158536757d01n;
 
-    /** wants the lease: has it if nobody does; else its holder is asked */
+    /** requests the lease: granted if it is free; else its holder is asked */
     static readonly TAKE = 1;
     /** the holder is still there */
     static readonly RENEW = 2;

@@ -19,7 +19,7 @@ export class LinkPath {
 
     /** carrier and address: "quic 192.168.7.2:7800" */
     name: string;
-    /** the carrier knows that the other end is who it should be, and nobody else reads along */
+    /** the carrier has authenticated the other end and encrypts */
     is_secure: boolean;
     /** one of the constants above */
     state: number;
@@ -43,7 +43,7 @@ export class LinkPath {
     received_bytes: bigint;
     /** times that nothing was answered, ever */
     n_stalls: bigint;
-    /** packets that nobody understands, ever */
+    /** packets that could not be parsed, ever */
     n_bad: bigint;
 
     /** Members that are left out are zero or empty. */

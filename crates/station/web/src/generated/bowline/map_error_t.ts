@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** How far a map of heights is from the world that it is a map of: only a simulation can tell. */
+/** How far a map of heights is from the world that it is a map of: only a simulation can measure it. */
 export class MapError {
     static readonly NAME = "bowline.map_error_t";
     static readonly FINGERPRINT: bigint = 0x3c4ddf7de7d8d3can;
@@ -22,7 +22,7 @@ export class MapError {
     bias_m: number;
     /** largest error, without its sign, metres */
     worst_m: number;
-    /** root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it does not say */
+    /** root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it has none */
     boldness: number;
 
     /** Members that are left out are zero or empty. */

@@ -12,7 +12,7 @@ export class ModelTransformRequest {
     foi: string;
     /** frame of reference, in whose coordinates the answer is, as Body:Frame */
     reference: string;
-    /** when, microseconds since the epoch, for frames that move; 0: as they were last heard to be */
+    /** when, microseconds since the epoch, for frames that move; 0: as last received */
     utime: bigint;
 
     /** Members that are left out are zero or empty. */

@@ -8,7 +8,7 @@ export class ModelTransform {
     static readonly NAME = "bowline.model_transform_t";
     static readonly FINGERPRINT: bigint = 0xa41aa8505d3304acn;
 
-    /** the moment that was asked for, microseconds since the epoch; 0: as last heard */
+    /** the moment that was asked for, microseconds since the epoch; 0: as last received */
     utime: bigint;
     /** frame of interest, as Body:Frame */
     foi: string;

@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** What a supervisor does about an order. It has begun when this is sent; bowline.supervisor says how it goes on. */
+/** What a supervisor does about an order. It has begun when this is sent; bowline.supervisor reports how it continues. */
 export class OrderReply {
     static readonly NAME = "bowline.order_reply_t";
     static readonly FINGERPRINT: bigint = 0xf57e59f56ac7e570n;

@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** What somebody wants of a supervisor: the request of its service "order". */
+/** A command for a supervisor: the request of its service "order". */
 export class Order {
     static readonly NAME = "bowline.order_t";
     static readonly FINGERPRINT: bigint = 0x335107d530328a17n;

@@ -12,7 +12,7 @@ export class Parameter {
     name: string;
     /** what it is, as it would stand in a robot file */
     value: string;
-    /** what it is when nobody sets it, likewise */
+    /** its default, likewise */
     default_value: string;
     /** what its values are, in words */
     kind: string;

@@ -13,7 +13,7 @@ export class Plan {
     static readonly COMPLETE = 1;
     /** time was short: it ends where the rest looked shortest */
     static readonly PARTIAL = 2;
-    /** there is no way, as far as the map says */
+    /** there is no path in the map */
     static readonly UNREACHABLE = 3;
     /** the vehicle touches something where it stands */
     static readonly BLOCKED = 4;

@@ -45,15 +45,15 @@ export class PlayerRequest {
 
     /** when it was asked, microseconds since the epoch; nothing depends on it */
     utime: bigint;
-    /** the player that is meant, by the name in its status; empty: all that hear it */
+    /** the player, by the name in its status; empty: all that receive it */
     player: string;
     /** one of the constants above; others are ignored, and counted as refused */
     action: number;
-    /** a rate, seconds or a switch, where the action says so; otherwise ignored */
+    /** a rate, seconds or a switch, where the action takes one; otherwise ignored */
     value: number;
-    /** a moment of the log, microseconds since the epoch, where the action says so */
+    /** a moment of the log, microseconds since the epoch, where the action takes one */
     log_utime: bigint;
-    /** a channel, a pattern, a bookmark or a renaming, where the action says so; otherwise ignored */
+    /** a channel, a pattern, a bookmark or a renaming, where the action takes one; otherwise ignored */
     text: string;
 
     /** Members that are left out are zero or empty. */

@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** Where a frame of a vehicle is and how it moves: what every GPS/INS can say (DRDC's Pose). */
+/** Where a frame of a vehicle is and how it moves: what every GPS/INS measures (DRDC's Pose). */
 export class PoseTransform {
     static readonly NAME = "bowline.pose_transform_t";
     static readonly FINGERPRINT: bigint = 0xf3be533cd3fc039an;

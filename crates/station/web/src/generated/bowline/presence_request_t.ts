@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** Asks processes with components to say what they are made of, as presence_t on bowline.presence. */
+/** Asks processes with components to publish what they are made of, as presence_t on bowline.presence. */
 export class PresenceRequest {
     static readonly NAME = "bowline.presence_request_t";
     static readonly FINGERPRINT: bigint = 0x4504454181e8514dn;

@@ -4,7 +4,7 @@
 import * as wire from "../bowline.js";
 import { PresenceComponent } from "./presence_component_t.js";
 
-/** What a process with components is made of: sent every 2 s, when it changes, and when somebody asks. */
+/** What a process with components is made of: sent every 2 s, when it changes, and on request. */
 export class Presence {
     static readonly NAME = "bowline.presence_t";
     static readonly FINGERPRINT: bigint = 0x977bfac8ef48e8ban;
@@ -19,7 +19,7 @@ export class Presence {
     process: string;
     /** its number on that machine */
     pid: number;
-    /** when it started, microseconds since the epoch; tells its lives apart */
+    /** when it started, microseconds since the epoch; distinguishes its runs */
     instance: bigint;
     /** of this description: another number, another description */
     revision: bigint;

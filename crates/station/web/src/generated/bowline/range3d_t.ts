@@ -5,7 +5,7 @@ import * as wire from "../bowline.js";
 
 /**
  * What any ranging device has measured: laser, stereo camera, sonar, radar (DRDC's Range3d). The driver turns what the
- * device says into this; nobody else needs to know the device.
+ * device sends into this; no other component needs to know the device.
  */
 export class Range3d {
     static readonly NAME = "bowline.range3d_t";

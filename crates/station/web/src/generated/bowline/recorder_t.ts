@@ -3,12 +3,12 @@
 
 import * as wire from "../bowline.js";
 
-/** What a recorder says when something keeps it from recording, and when that is over. */
+/** Sent by a recorder when it cannot record, and when it can again. */
 export class Recorder {
     static readonly NAME = "bowline.recorder_t";
     static readonly FINGERPRINT: bigint = 0x1e94b4ceec73b5f8n;
 
-    /** when this was said, microseconds since the epoch */
+    /** when this was sent, microseconds since the epoch */
     utime: bigint;
     /** what is being written */
     file: string;
@@ -22,7 +22,7 @@ export class Recorder {
     n_waiting: bigint;
     /** how much they are, bytes */
     waiting_bytes: bigint;
-    /** room on the disk, bytes; -1 if nobody knows */
+    /** room on the disk, bytes; -1 if unknown */
     disk_left: bigint;
 
     /** Members that are left out are zero or empty. */

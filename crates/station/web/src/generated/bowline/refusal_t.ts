@@ -4,7 +4,7 @@
 import * as wire from "../bowline.js";
 import { Authority } from "./authority_t.js";
 
-/** A gate did not take a command, and says why. */
+/** A gate refused a command, with the reason. */
 export class Refusal {
     static readonly NAME = "bowline.refusal_t";
     static readonly FINGERPRINT: bigint = 0x50a5273da471bb9cn;
@@ -13,7 +13,7 @@ export class Refusal {
     utime: bigint;
     /** of the gate */
     name: string;
-    /** what the command said of itself */
+    /** the authority that the command claims */
     by: Authority;
     /** what it was: thrust, velocity, task, stop, clear, take, renew, release, consent, deny, preempt */
     command: string;

@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** Asks those who publish and listen to say again what their messages look like, as schema_t on bowline.schema. */
+/** Asks publishers and subscribers to describe their messages again, as schema_t on bowline.schema. */
 export class SchemaRequest {
     static readonly NAME = "bowline.schema_request_t";
     static readonly FINGERPRINT: bigint = 0x979f9490703bd185n;

@@ -3,14 +3,14 @@
 
 import * as wire from "../bowline.js";
 
-/** What the messages of a type look like, so that whoever has the bytes can read them; and who publishes them. */
+/** The layout of a type's messages, so that any receiver can decode the bytes, and the publishers of them. */
 export class Schema {
     static readonly NAME = "bowline.schema_t";
     static readonly FINGERPRINT: bigint = 0x31e342b7674b9226n;
 
     static readonly VERSION = 1;
 
-    /** of what is said here: VERSION; readers leave out later ones */
+    /** version of this description: VERSION; readers ignore later ones */
     version: number;
     /** what the messages of the type begin with */
     fingerprint: bigint;

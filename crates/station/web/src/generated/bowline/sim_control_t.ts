@@ -8,7 +8,7 @@ export class SimControl {
     static readonly NAME = "bowline.sim_control_t";
     static readonly FINGERPRINT: bigint = 0xd9b85b90f5d209ban;
 
-    /** nothing: only say how it is */
+    /** change nothing: only report the state */
     static readonly STATE = 0;
     /** stand still */
     static readonly PAUSE = 1;

@@ -10,9 +10,9 @@ export class SimFault {
 
     /** nothing is broken any more */
     static readonly CLEAR = 0;
-    /** a sensor says nothing */
+    /** a sensor sends nothing */
     static readonly DEAD = 1;
-    /** a sensor says its last measurement again and again */
+    /** a sensor repeats its last measurement */
     static readonly STUCK = 2;
     /** a sensor's noise is value times what it should be */
     static readonly NOISY = 3;
@@ -29,7 +29,7 @@ export class SimFault {
     kind: number;
     /** which port is hit; empty: all that can be */
     port: string;
-    /** how much, for those that say so: a ratio, 0 or more, metres or radians */
+    /** how much, for kinds that have an amount: a ratio, 0 or more, metres or radians */
     value: number;
     /** for how long, microseconds; 0: until it is cleared */
     duration_us: bigint;

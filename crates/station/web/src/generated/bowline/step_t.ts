@@ -3,7 +3,7 @@
 
 import * as wire from "../bowline.js";
 
-/** One event in the life of a component: when it was woken, by what, and what it said. */
+/** One step of a component: when it ran, what caused it, and what it published. */
 export class Step {
     static readonly NAME = "bowline.step_t";
     static readonly FINGERPRINT: bigint = 0x2b41eb4609d1de03n;
@@ -15,7 +15,7 @@ export class Step {
     /** something was due: a tick, an input gone stale, a wish to be woken */
     static readonly TIME = 3;
 
-    /** the time that it was told, nanoseconds since the epoch */
+    /** the time that it was given, nanoseconds since the epoch */
     time_ns: bigint;
     /** one of the constants above */
     reason: number;
@@ -27,9 +27,9 @@ export class Step {
     hash: bigint;
     /** length of the lists below */
     n_sent: number;
-    /** where it said something: indices in its declarations */
+    /** the outputs that it published on: indices in its declarations */
     ports: Int16Array;
-    /** what it said: XXH3 of the messages' bytes, 64 bits each */
+    /** what it published: XXH3 of the messages' bytes, 64 bits each */
     hashes: BigInt64Array;
 
     /** Members that are left out are zero or empty. */

@@ -15,7 +15,7 @@ export class Steps {
     robot: string;
     /** its name there */
     component: string;
-    /** when it was started, microseconds since the epoch: tells its lives apart */
+    /** when it was started, microseconds since the epoch: distinguishes its runs */
     started_utime: bigint;
     /** kind, parameters and channels as they were at the start, a line each; empty but in the first of a life */
     settings: string;

@@ -9,7 +9,7 @@ export class StopCommand {
     static readonly NAME = "bowline.stop_command_t";
     static readonly FINGERPRINT: bigint = 0x2c3103de01c2c3d6n;
 
-    /** no thrust from now on; from anybody, with or without a lease, however old */
+    /** no thrust from now on; from any client, with or without a lease, however old */
     static readonly STOP = 1;
     /** the stop is over; from the holder of the lease, and nothing moves because of it */
     static readonly CLEAR = 2;

@@ -8,11 +8,11 @@ export class Supervised {
     static readonly NAME = "bowline.supervised_t";
     static readonly FINGERPRINT: bigint = 0x826b7f14c3f6a86bn;
 
-    /** nobody wanted it yet, or somebody has stopped it */
+    /** not started yet, or stopped by a command */
     static readonly STOPPED = 1;
     /** it did what it was started for */
     static readonly FINISHED = 2;
-    /** it failed too often, and stays down until somebody orders otherwise */
+    /** it failed too often, and stays down until it is started by a command */
     static readonly GIVEN_UP = 3;
     /** it waits for those that it depends on */
     static readonly WAITING = 4;
@@ -49,7 +49,7 @@ export class Supervised {
     cpu_ratio: number;
     /** resident memory of its process group, bytes */
     memory_bytes: bigint;
-    /** what its heartbeats say, in words; empty if nothing is known */
+    /** the text of its heartbeats; empty if unknown */
     health: string;
     /** lines of output so far */
     n_lines: bigint;

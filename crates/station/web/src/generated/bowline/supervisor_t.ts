@@ -13,7 +13,7 @@ export class Supervisor {
     static readonly CLAIMING = 1;
     /** it does its work */
     static readonly RUNNING = 2;
-    /** the robot is in its safe state: alarm says why */
+    /** the robot is in its safe state: alarm has the reason */
     static readonly SAFE = 3;
     /** everything is being stopped */
     static readonly STOPPING = 4;
@@ -30,7 +30,7 @@ export class Supervisor {
     machine: string;
     /** its process on that machine */
     pid: number;
-    /** when it started, microseconds since the epoch; tells its lives apart */
+    /** when it started, microseconds since the epoch; distinguishes its runs */
     instance: bigint;
     /** one of the constants above */
     state: number;

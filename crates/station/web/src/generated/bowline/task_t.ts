@@ -29,7 +29,7 @@ export class Task {
     /** after what is left of the mission */
     static readonly APPEND = 2;
 
-    /** tells tasks apart: their sender draws it */
+    /** identifies the task: drawn by its sender */
     id: bigint;
     /** what people call it; may be empty */
     name: string;
