@@ -2,7 +2,7 @@
 //! ([`patience`]), numbers from a seed ([`random`]), samples of long sweeps ([`sweep`]), and lines for the end of a run
 //! ([`record`]).
 //!
-//! It depends on none of our crates, so that each of them can use it in its tests.
+//! Of our crates it depends on `bowline-wire` alone, so that all others can use it in their tests.
 
 #![forbid(unsafe_code)]
 #![expect(
