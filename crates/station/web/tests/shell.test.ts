@@ -184,7 +184,9 @@ describe("the vehicle in front", () => {
         const bench = new Bench(["heron."]);
         const banners = new Banners(bench.store, () => "auk");
         banners.render(bench.picture());
-        expect(banners.element.querySelector<HTMLElement>(".absent")!.textContent).toContain("No messages from vehicle auk");
+        expect(banners.element.querySelector<HTMLElement>(".absent")!.textContent).toContain(
+            "No messages from vehicle auk",
+        );
         const top = new TopBar(bench.store, { prefix: "auk.", monitors: [] } as unknown as Choices);
         top.render(bench.picture());
         expect(top.element.querySelector<HTMLElement>(".vehicles")!.hidden).toBe(false);
