@@ -3,8 +3,7 @@
 use bowline::autonomy::vote::{Judgement, curvature_to, favour, vote_on};
 use bowline::autonomy::{Fan, Whereabouts};
 use bowline::component::{
-    Build, BuildError, Component, Expect, Health, Input, Kind, Outbox, Output, Ports, Step,
-    Vehicle,
+    Build, BuildError, Component, Expect, Health, Input, Kind, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline::msgs::{PoseTransform, Vote};
 use std::process::ExitCode;

@@ -138,7 +138,7 @@ test("two vehicles at one station", (t) =>
             const alarm = page.locator(".alarms li", { hasText: "tern" }).filter({ hasText: "sends no messages any more" });
             await alarm.waitFor();
             await portray(page, "alarm", { shows: alarm });
-            await says(vehicles.getByRole("button", { name: /^tern/ }), /not heard/);
+            await says(vehicles.getByRole("button", { name: /^tern/ }), /no messages/);
             await alarm.getByRole("button", { name: /^Ack/ }).click();
             await until(page, () => document.querySelector(".alarms li[data-acknowledged]") !== null);
         });

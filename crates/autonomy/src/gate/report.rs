@@ -135,7 +135,7 @@ impl<A: Actuation> Gate<A> {
 
     fn in_control(&self) -> String {
         match &self.control {
-            Control::Stopped(_) | Control::Idle | Control::Silent(_) => "nobody".to_owned(),
+            Control::Stopped(_) | Control::Idle | Control::Silent(_) => "none".to_owned(),
             Control::Direct { .. } | Control::Setpoint { .. } => {
                 let station = self.lease.holder().map_or("", |it| it.station.as_str());
                 format!("station {station}")

@@ -365,7 +365,7 @@ fn what_is_put_into_a_mission_does_not_rename_it() {
         ("goto 5,5 append", "autonomy: basin"),
         ("goto 5,5 name=buoy", "autonomy: buoy"),
         // Without a mission, what is put first is the mission.
-        ("hold", "nobody"),
+        ("hold", "none"),
         ("insert 1,1 name=pier", "autonomy: pier"),
     ] {
         bench.task(&mut bridge, words).unwrap();
@@ -389,14 +389,14 @@ fn returning_vessel_names_its_mission_again_when_it_resumes() {
             "autonomy: returns from basin",
             route,
         ),
-        ("hold", "nobody", msgs::Gate::OBSERVE),
+        ("hold", "none", msgs::Gate::OBSERVE),
         // On the way back it was held, and goes on with that; from there on with the mission.
         ("resume", "autonomy: returns from basin", route),
         ("resume", "autonomy: basin", objective),
         ("return", "autonomy: returns from basin", route),
         ("goto 5,5 name=buoy", "autonomy: buoy", msgs::Gate::WAYPOINT),
         ("return replace name=home", "autonomy: returns", route),
-        ("hold", "nobody", msgs::Gate::OBSERVE),
+        ("hold", "none", msgs::Gate::OBSERVE),
         (
             "insert 1,1 name=pier",
             "autonomy: pier",

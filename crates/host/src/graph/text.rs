@@ -37,8 +37,9 @@ impl Graph {
             Mark::Unused => format!("{arrow} no reader"),
             Mark::Left => "not connected".to_owned(),
             Mark::Missing if end.channel.is_none() => "NOT CONNECTED".to_owned(),
-            Mark::Missing => format!("{arrow} NO WRITER"),
-            Mark::Shared => format!("{arrow} {}: OTHERS DO TOO", or_nobody(&peers)),
+            Mark::Missing if end.flow.is_inward() => format!("{arrow} NO WRITER"),
+            Mark::Missing => format!("{arrow} NO SERVER"),
+            Mark::Shared => format!("{arrow} {}: OTHERS DO TOO", or_none(&peers)),
             Mark::TypesDiffer => format!("{arrow} {}: TYPES DIFFER", peers.join(", ")),
         };
         Some([
@@ -50,9 +51,9 @@ impl Graph {
     }
 }
 
-fn or_nobody(peers: &[&str]) -> String {
+fn or_none(peers: &[&str]) -> String {
     match peers {
-        [] => "nobody".to_owned(),
+        [] => "none".to_owned(),
         peers => peers.join(", "),
     }
 }

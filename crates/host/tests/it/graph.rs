@@ -187,7 +187,7 @@ keeper  (test, process keep, on vessel)
   reads  gps      fix_t    <- gpsd 7
   reads  nowhere  any      <- NO WRITER
   reads  port     any      not connected
-  calls  map      any      -> NOBODY
+  calls  map      any      -> NO SERVER
 
 sweeper  (test, process sweep, on vessel)
   writes  scan  laser_t  -> keeper: TYPES DIFFER

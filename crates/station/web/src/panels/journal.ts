@@ -139,7 +139,7 @@ const COMMANDS: readonly Want[] = [
             if (action !== "publish" || !is_done) {
                 const text = `${action} ${detail || subject}`.trim();
                 const kind = is_done ? "command" : "refusal";
-                h.journal.add({ utime, kind, channel: name, who: station || user || "nobody", text });
+                h.journal.add({ utime, kind, channel: name, who: station || user || "none", text });
             }
         },
     }),

@@ -162,7 +162,7 @@ export class AuthorityBar {
         const isMoving = gate.state === Gate.OPERATED || gate.state === Gate.AUTONOMOUS;
         const level = isMoving ? `Level ${gate.level} · ${LEVELS[gate.level] ?? ""}` : "";
         setText(this.level, isStale ? `not heard for ${duration(channel.ageS(utime))}` : level);
-        setText(this.who, gate.in_control || "nobody");
+        setText(this.who, gate.in_control || "none");
         setText(
             this.reason,
             gate.is_stopped && gate.stopped_by
@@ -176,7 +176,7 @@ export class AuthorityBar {
         setText(this.since, `${since}${until}${gate.contingency ? ` · if lost: ${gate.contingency}` : ""}`);
         setText(
             this.announced,
-            isStale ? "The vehicle is not heard" : `${state}, in control: ${gate.in_control || "none"}`,
+            isStale ? "No messages from the vehicle" : `${state}, in control: ${gate.in_control || "none"}`,
         );
     }
 

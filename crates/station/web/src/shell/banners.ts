@@ -73,7 +73,7 @@ export class Banners {
         if (absent === "") {
             this.absent.hide();
         } else {
-            const text = `No vehicle ${absent} is heard here. No other is shown in its place: choose one above.`;
+            const text = `No messages from vehicle ${absent} arrive here. No other is shown in its place: choose one above.`;
             this.absent.show("NO MESSAGES", text);
         }
         if (hello === undefined || hello.version === VERSION) {
