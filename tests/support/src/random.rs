@@ -11,11 +11,11 @@ pub const USUAL_CASES: u32 = 256;
 
 /// A setting of the run, or the usual value. A misspelt one panics: it must not run the usual cases in silence.
 fn setting<N: std::str::FromStr>(name: &str, usual: N) -> N {
-    let Ok(text) = std::env::var(name) else {
+    let Some(text) = std::env::var_os(name) else {
         return usual;
     };
-    let number = text.parse();
-    number.unwrap_or_else(|_| panic!("expected a number in {name}, found {text:?}"))
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("expected a number in {name}, found {text:?}"))
 }
 
 /// How many cases of a property are drawn that has so many usually: in a run that asks for more, more by as much.

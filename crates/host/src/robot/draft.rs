@@ -73,7 +73,7 @@ pub(super) enum ProgramDraft<'v, 'i> {
         /// Port and channel.
         channels: Vec<(Word, Word)>,
     },
-    Command(CommandDraft),
+    Command(Box<CommandDraft>),
 }
 
 #[derive(Debug)]
@@ -293,7 +293,9 @@ fn read_component<'v, 'i>(
             refuse(&table, &COMMAND_ONLY, "command", problems);
         }
         (None, Some(_)) => {
-            component.program = Some(ProgramDraft::Command(read_command(&mut table, problems)));
+            component.program = Some(ProgramDraft::Command(Box::new(read_command(
+                &mut table, problems,
+            ))));
             refuse(&table, &KIND_ONLY, "kind", problems);
         }
     }

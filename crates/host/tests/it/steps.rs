@@ -101,7 +101,6 @@ impl Helper<'_> {
         self.bus.publish(STEP_DONE_CHANNEL, &done).unwrap();
     }
 
-    #[expect(clippy::exit, reason = "it is to end at once, with this code")]
     /// Does what it was started for; `false` where the step is not done after that.
     fn misbehave(&self, done: &mut StepDone) -> bool {
         match self.mode {

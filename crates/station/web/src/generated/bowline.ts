@@ -33,7 +33,7 @@ export type Fields<T> = {
 export interface MessageType<T> {
     /** The type's name with its package: `bowline.path_t`. */
     readonly NAME: string;
-    /** The eight bytes in front of every message, which say what type it is. */
+    /** The eight bytes in front of every message, which identify its type. */
     readonly FINGERPRINT: bigint;
     decode(message: Uint8Array): T;
 }
@@ -46,7 +46,7 @@ export interface Codec<T> {
     write(writer: Writer, at: Step, value: T | undefined): void;
 }
 
-// Since TypeScript 5.7 a Uint8Array says what memory it is in, and browsers' `send` asks for it.
+// Since TypeScript 5.7 a Uint8Array has the kind of its memory in its type, and browsers' `send` asks for it.
 function newBytes(size: number) {
     return new Uint8Array(size);
 }
@@ -166,7 +166,7 @@ class Trail {
     }
 }
 
-// Fatal, since a replaced byte cannot be told from a sent one; a byte-order mark is text like any other.
+// Fatal, since a replaced byte cannot be distinguished from a sent one; a byte-order mark is text like any other.
 const strictText = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenientText = new TextDecoder("utf-8", { ignoreBOM: true });
 const textEncoder = new TextEncoder();
@@ -369,7 +369,7 @@ export class Reader extends Trail {
         return this.view.byteLength - this.offset;
     }
 
-    /** Passes over `size` bytes and says where they start. */
+    /** Passes over `size` bytes and returns where they start. */
     private take(at: Step, size: number): number {
         const start = this.offset;
         if (size > this.view.byteLength - start) {
@@ -476,7 +476,7 @@ export class Writer extends Trail {
         }
     }
 
-    /** Goes into an array, which must have `length` elements, as the type or a length field says. */
+    /** Goes into an array, which must have `length` elements, as by the type or a length field. */
     list<T>(at: Step, items: T[] | undefined, length: number | bigint, lengthField?: string): T[] {
         if (!Array.isArray(items)) {
             throw this.wrong(at, "an array", items);
@@ -616,7 +616,7 @@ export class Writer extends Trail {
         }
     }
 
-    /** Makes room for `size` bytes and says where they start. Replaces `bytes` and `view` when they are full. */
+    /** Makes room for `size` bytes and returns where they start. Replaces `bytes` and `view` when they are full. */
     private grow(size: number): number {
         const start = this.offset;
         const end = start + size;
