@@ -297,7 +297,7 @@ fn reference_client_with_one_bad_pattern_receives_the_rest() {
         let client = Process::start("Python", &mut python);
         let bus = Bus::open(&hub.url()).expect("the bus opens");
         let publish = || {
-            bus.publish_bytes("M", b"heard").expect("it is sent");
+            bus.publish_bytes("M", b"received").expect("it is sent");
             client.line_within(SHORT)
         };
         let mut heard = std::iter::repeat_with(publish).take(MAX_ATTEMPTS).flatten();

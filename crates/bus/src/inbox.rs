@@ -153,6 +153,7 @@ impl Inbox {
         timeout: Option<Duration>,
         wanted_by: &mut Vec<SubscriptionId>,
     ) -> Result<Option<Event>, RecvError> {
+        wanted_by.clear();
         let deadline = timeout.map_or(Deadline::Never, Deadline::after);
         self.next(&mut ForAll(wanted_by), deadline)
     }

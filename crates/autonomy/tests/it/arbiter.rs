@@ -103,7 +103,7 @@ fn ballots(votes: &[Vote]) -> Vec<Ballot> {
 /// All lead, the first is required.
 fn voters(ballots: &[Ballot]) -> Vec<Voter<'_>> {
     let voter = |(idx, ballot)| Voter {
-        name: "somebody",
+        name: "scout",
         weight: 1.0,
         is_required: idx == 0,
         lead: Lead::Mission,
@@ -264,8 +264,8 @@ fn without_a_drivable_arc_it_stops_with_a_reason() {
     let mut arrived = vote("a", &[(-0.5, false, 0.0, 0.0), (0.5, false, 0.0, 0.0)]);
     arrived.reason = "all goals are reached".to_owned();
     for (vote, expected) in [
-        (all_vetoed, "stopped: every arc is vetoed, by a voter"),
-        (arrived, "stopped by a voter: all goals are reached"),
+        (all_vetoed, "stopped: every arc is vetoed, by scout"),
+        (arrived, "stopped by scout: all goals are reached"),
     ] {
         let decision = decided(&ballots(&[vote]), AT_REST);
         assert_eq!(

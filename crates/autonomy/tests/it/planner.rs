@@ -210,7 +210,7 @@ fn without_a_path_it_reports_so() {
         (plans[0].outcome, plans[0].n_actions),
         (Plan::UNREACHABLE, 0)
     );
-    assert!(matches!(rig.health(), Health::Degraded(why) if why.contains("no way")));
+    assert!(matches!(rig.health(), Health::Degraded(why) if why.contains("no path")));
 
     let mut rig = planner();
     let plans = plan(&mut rig, WEST, [12.0, 0.0], |[x, y]| {

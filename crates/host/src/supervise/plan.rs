@@ -583,7 +583,7 @@ mod tests {
             (vec![ProcessSpec::new("a", ["x\0"])], "process \"a\" has arguments or variables"),
             (vec![unready], "process \"a\" is to be ready with its first heartbeat, but has none"),
             (vec![endless], "process \"a\" is to be ready when it has ended, but is then always restarted"),
-            (vec![grouped, process("b", &[])], "group \"b\" is called like a process"),
+            (vec![grouped, process("b", &[])], "group \"b\" has the name of a process"),
             (vec![process("sonar", &[]), process("map", &["sonr"])],
              "process \"map\" names process \"sonr\", which there is not: did you mean \"sonar\"?"),
             (vec![process("a", &["b"]), process("b", &["a"]), process("c", &[])],

@@ -155,7 +155,7 @@ pub enum ChooseError {
         suggestion: Option<String>,
     },
     /// Several robots have it.
-    #[error("several robots have {target:?}: say which of {} with --robot", robots.join(", "))]
+    #[error("several robots have {target:?}: name one of {} with --robot", robots.join(", "))]
     Several {
         /// What was asked for.
         target: String,

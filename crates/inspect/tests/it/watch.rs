@@ -131,7 +131,7 @@ fn guesses_are_right_about_what_is_common() {
         (&[0; 40], "40 zeros"),
         (b"\x01\x02\x03", "too few"),
         (&pose, "would fit bowline.pose_t"),
-        (b"\x81\x92\x03\x04\x05\x06\x07\x08\xff", "not known"),
+        (b"\x81\x92\x03\x04\x05\x06\x07\x08\xff", "unknown type"),
     ];
     for (payload, expected) in cases {
         let found = guess(payload, &catalog);

@@ -267,7 +267,8 @@ fn scheduler_of_another_crate_is_the_one_that_its_file_names() {
     let url = format!("memq://link{}", N.fetch_add(1, Ordering::Relaxed));
     let file = format!(
         "[link]\nname = \"vehicle\"\nbus = \"{url}\"\nscheduler = \"first\"\n[peer]\nname = \"bridge\"\n\
-         [[path]]\ncarrier = \"tunnel\"\nlisten = \"127.0.0.1:0\"\n"
+         [[path]]\ncarrier = \"tunnel\"\nlisten = \"127.0.0.1:0\"\n\
+         [send.\"gate.state\"]\nkeep = \"newest\"\n"
     );
     let link = open(&file, Path::new("/nowhere"));
     assert_eq!(link.status().scheduler, "first");

@@ -2601,7 +2601,7 @@ pub struct DirectCommand {
     pub actuation: String,
     /// how many values follow
     pub n_axes: i32,
-    /// one for each axis of gate_rules_t, in that order, in the unit of the axis
+    /// one for each axis of gate_rules_t, in that order, in the unit of the axis (ratio, m/s or rad)
     pub values: Vec<f64>,
 }
 
@@ -2681,7 +2681,7 @@ pub struct DirectCommandRef<'a> {
     pub actuation: &'a str,
     /// how many values follow
     pub n_axes: i32,
-    /// one for each axis of gate_rules_t, in that order, in the unit of the axis
+    /// one for each axis of gate_rules_t, in that order, in the unit of the axis (ratio, m/s or rad)
     pub values: Vec<f64>,
 }
 
@@ -2946,13 +2946,13 @@ pub struct GateAxis {
     pub word: String,
     /// of its values: ratio, m/s, rad
     pub unit: String,
-    /// the least value that is accepted, in that unit
+    /// the least value that is accepted (ratio, m/s or rad, by unit)
     pub min: f64,
-    /// the greatest value that is accepted, in that unit; neutral is 0
+    /// the greatest value that is accepted (ratio, m/s or rad, by unit); neutral is 0
     pub max: f64,
-    /// share of its range for hands that are full ahead, -1 to 1; 0: they do not move it
+    /// share of its range for hands that are full ahead, ratio from -1 to 1; 0: they do not move it
     pub ahead: f64,
-    /// share of its range for hands that are full left, -1 to 1; 0: they do not move it
+    /// share of its range for hands that are full left, ratio from -1 to 1; 0: they do not move it
     pub left: f64,
     /// whether the vehicle moves by it; neutral input has 0 on all of these
     pub moves: bool,
@@ -3026,13 +3026,13 @@ pub struct GateAxisRef<'a> {
     pub word: &'a str,
     /// of its values: ratio, m/s, rad
     pub unit: &'a str,
-    /// the least value that is accepted, in that unit
+    /// the least value that is accepted (ratio, m/s or rad, by unit)
     pub min: f64,
-    /// the greatest value that is accepted, in that unit; neutral is 0
+    /// the greatest value that is accepted (ratio, m/s or rad, by unit); neutral is 0
     pub max: f64,
-    /// share of its range for hands that are full ahead, -1 to 1; 0: they do not move it
+    /// share of its range for hands that are full ahead, ratio from -1 to 1; 0: they do not move it
     pub ahead: f64,
-    /// share of its range for hands that are full left, -1 to 1; 0: they do not move it
+    /// share of its range for hands that are full left, ratio from -1 to 1; 0: they do not move it
     pub left: f64,
     /// whether the vehicle moves by it; neutral input has 0 on all of these
     pub moves: bool,

@@ -17,7 +17,7 @@ export class DirectCommand {
     actuation: string;
     /** how many values follow */
     n_axes: number;
-    /** one for each axis of gate_rules_t, in that order, in the unit of the axis */
+    /** one for each axis of gate_rules_t, in that order, in the unit of the axis (ratio, m/s or rad) */
     values: Float64Array;
 
     /** Members that are left out are zero or empty. */

@@ -14,13 +14,13 @@ export class GateAxis {
     word: string;
     /** of its values: ratio, m/s, rad */
     unit: string;
-    /** the least value that is accepted, in that unit */
+    /** the least value that is accepted (ratio, m/s or rad, by unit) */
     min: number;
-    /** the greatest value that is accepted, in that unit; neutral is 0 */
+    /** the greatest value that is accepted (ratio, m/s or rad, by unit); neutral is 0 */
     max: number;
-    /** share of its range for hands that are full ahead, -1 to 1; 0: they do not move it */
+    /** share of its range for hands that are full ahead, ratio from -1 to 1; 0: they do not move it */
     ahead: number;
-    /** share of its range for hands that are full left, -1 to 1; 0: they do not move it */
+    /** share of its range for hands that are full left, ratio from -1 to 1; 0: they do not move it */
     left: number;
     /** whether the vehicle moves by it; neutral input has 0 on all of these */
     moves: boolean;
