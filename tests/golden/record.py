@@ -233,9 +233,9 @@ MESSAGES = [
     ("bowline.serial_t", {"utime": 1763269856250000, "n_bytes": 4, "bytes": "JEdQAA=="}),
     ("bowline.step_t", {"time_ns": "1763269856250000001", "reason": 2, "port": 1, "received_ns": "1763269856250000000",
                         "hash": "-81985529216486896", "n_sent": 2, "ports": [2, 3], "hashes": [5, -6]}),
-    ("bowline.step_ready_t", {"version": 1, "name": "limiter.py", "period_ns": "50000000"}),
-    ("bowline.step_request_t", {"step": "3", "time_ns": "1763269856250000001", "reason": 2, "channel": "keeper.gap"}),
-    ("bowline.step_done_t", {"step": "3", "wake_ns": "1763269856300000001", "error": "no gap for 2 s"}),
+    ("bowline.step_ready_t", {"version": 1, "name": "limiter.py", "period_ns": 50000000}),
+    ("bowline.step_request_t", {"step": 3, "time_ns": "1763269856250000001", "reason": 2, "channel": "keeper.gap"}),
+    ("bowline.step_done_t", {"step": 3, "wake_ns": "1763269856300000001", "error": "no gap for 2 s"}),
     ("bowline.steps_t", {
         "utime": 1763269856250000, "robot": "raptor", "component": "arbiter", "started_utime": 1763269850000000,
         "settings": "kind arbiter\ngain = 0.5\n", "first": 7, "n_steps": 2, "steps": [

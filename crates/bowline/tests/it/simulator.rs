@@ -60,6 +60,8 @@ const PUSHER: Kind = Kind::of::<Pusher>("pusher", "Pushes ahead.");
 const ROBOT: &str = r#"
 [robot]
 name = "torpedo"
+
+[vehicle]
 model = "a.xml"
 
 [component.gauge]
