@@ -301,8 +301,5 @@ fn program_of_the_document_is_the_plain_one() {
         .skip_while(|line| !line.contains("def on_request"))
         .filter(own)
         .collect();
-    assert!(
-        page.join("\n").contains(&common.join("\n")),
-        "{common:#?}"
-    );
+    assert!(page.join("\n").contains(&common.join("\n")), "{common:#?}");
 }

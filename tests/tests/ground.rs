@@ -86,11 +86,11 @@ fn mission_of_the_raptor_holds_resumes_and_is_extended_step_by_step() {
 #[test]
 fn mission_of_the_igvc_robot_visits_an_inserted_goal_before_the_rest() {
     let (drive, left) = follow_script("igvc", "40s");
-    assert_eq!(left, [0, 4, 5, 4, 6, 5]);
+    assert_eq!(left, [0, 4, 5, 7, 6]);
     let goals: Vec<Goals> = drive.heard("goals");
     let first = goals.iter().find(|it| it.waypoints.len() == 5);
     let first = first.and_then(|it| it.waypoints.first());
-    assert_eq!(first.map(|goal| goal.position), Some([12.0, 0.0]));
+    assert_eq!(first.map(|goal| goal.position), Some([22.0, 0.5]));
 }
 
 #[test]

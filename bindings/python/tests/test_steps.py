@@ -28,7 +28,7 @@ class Host:
         self.raised = None
         self.n_steps = 0
         self.bus.subscribe(CHANNELS, lambda channel, data: self.seen.append((channel, data)))
-        self.thread = threading.Thread(target=self.run, args=[program])
+        self.thread = threading.Thread(target=self.run, args=[program], daemon=True)
         self.thread.start()
         self.ready = step_ready_t.decode(self.until("bowline.step.ready")[-1][1])
 
@@ -55,7 +55,7 @@ class Host:
             request.channel = message[0]
             self.bus.publish(*message)
         self.bus.publish("bowline.step.request", request)
-        own = ["bowline.step.request", request.channel]
+        own = ["bowline.step.request", "bowline.schema", request.channel]
         seen = [it for it in self.until("bowline.step.done") if it[0] not in own]
         return seen[:-1], step_done_t.decode(seen[-1][1])
 
