@@ -17,35 +17,40 @@ test("two vehicles at one station", (t) =>
         const vehicles = page.getByRole("group", { name: "Vehicle" });
         const choose = (name) => vehicles.getByRole("button", { name: new RegExp(`^${name}`) }).click();
 
-        await world.step(t, "are distinguished: one that comes later does not take the place of the first", async () => {
-            const commanded = new Set();
-            const bus = await world.bus(ashore, ".*operator\\..*");
-            bus.listen((channel) => commanded.add(channel));
-            await takeAndClear(page);
-            await world.link(heronUrl, ashore, "heron.");
-            // By name it comes before the one that is operated.
-            await vehicles.getByRole("button", { name: /^heron/ }).waitFor();
-            await says(seen(page).lease, "the lease is yours");
-            await says(seen(page).state, "Idle");
-            await goTo(page, [160, 60]);
-            await seen(page).stop.click();
-            await says(seen(page).state, "Stopped");
-            await vehicles.getByRole("button", { name: /^tern/, pressed: true }).waitFor();
-            await until(
-                page,
-                () => !document.querySelector(".vehicles [data-prefix='heron.']").textContent.includes("no messages"),
-            );
-            assert.deepEqual([...commanded].sort(), [
-                "tern.operator.lease",
-                "tern.operator.stop",
-                "tern.operator.task",
-            ]);
-            await press(page, "Clear the stop");
-            await says(seen(page).state, "Idle");
-            await press(page, "Hand over");
-            await says(seen(page).lease, "the lease is free");
-            bus.close();
-        });
+        await world.step(
+            t,
+            "are distinguished: one that comes later does not take the place of the first",
+            async () => {
+                const commanded = new Set();
+                const bus = await world.bus(ashore, ".*operator\\..*");
+                bus.listen((channel) => commanded.add(channel));
+                await takeAndClear(page);
+                await world.link(heronUrl, ashore, "heron.");
+                // By name it comes before the one that is operated.
+                await vehicles.getByRole("button", { name: /^heron/ }).waitFor();
+                await says(seen(page).lease, "the lease is yours");
+                await says(seen(page).state, "Idle");
+                await goTo(page, [160, 60]);
+                await seen(page).stop.click();
+                await says(seen(page).state, "Stopped");
+                await vehicles.getByRole("button", { name: /^tern/, pressed: true }).waitFor();
+                await until(
+                    page,
+                    () =>
+                        !document.querySelector(".vehicles [data-prefix='heron.']").textContent.includes("no messages"),
+                );
+                assert.deepEqual([...commanded].sort(), [
+                    "tern.operator.lease",
+                    "tern.operator.stop",
+                    "tern.operator.task",
+                ]);
+                await press(page, "Clear the stop");
+                await says(seen(page).state, "Idle");
+                await press(page, "Hand over");
+                await says(seen(page).lease, "the lease is free");
+                bus.close();
+            },
+        );
 
         await world.step(t, "have the same panels, each for its own channels", async () => {
             await choose("tern");
@@ -135,7 +140,9 @@ test("two vehicles at one station", (t) =>
         await world.step(t, "raise an alarm when one out of view falls silent", async () => {
             await choose("heron");
             tern.isCut = true;
-            const alarm = page.locator(".alarms li", { hasText: "tern" }).filter({ hasText: "sends no messages any more" });
+            const alarm = page
+                .locator(".alarms li", { hasText: "tern" })
+                .filter({ hasText: "sends no messages any more" });
             await alarm.waitFor();
             await portray(page, "alarm", { shows: alarm });
             await says(vehicles.getByRole("button", { name: /^tern/ }), /no messages/);

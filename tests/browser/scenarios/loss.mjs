@@ -37,15 +37,19 @@ test("a link that is cut during direct control", (t) =>
     World.run(async (world) => {
         const { link, page, thrust, staysZero } = await steered(world);
 
-        await world.step(t, "leaves the vehicle without thrust, and the page shows that no messages arrive", async () => {
-            const [cutMs, zero] = [nowMs(), thrust(isZero)];
-            link.isCut = true;
-            t.diagnostic(`from the cut to zero thrust: ${((await zero).atMs - cutMs).toFixed(0)} ms`);
-            await says(seen(page).state, /^Was /);
-            await says(seen(page).teleop, "Hands off");
-            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
-            await page.locator(".alarms li", { hasText: "sends no messages any more" }).waitFor();
-        });
+        await world.step(
+            t,
+            "leaves the vehicle without thrust, and the page shows that no messages arrive",
+            async () => {
+                const [cutMs, zero] = [nowMs(), thrust(isZero)];
+                link.isCut = true;
+                t.diagnostic(`from the cut to zero thrust: ${((await zero).atMs - cutMs).toFixed(0)} ms`);
+                await says(seen(page).state, /^Was /);
+                await says(seen(page).teleop, "Hands off");
+                await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
+                await page.locator(".alarms li", { hasText: "sends no messages any more" }).waitFor();
+            },
+        );
 
         await world.step(t, "takes up nothing by itself when it is back", async () => {
             link.isCut = false;

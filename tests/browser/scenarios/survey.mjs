@@ -74,33 +74,29 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
             assert.match(live.Operate.values.Depth, /^\d/);
         });
 
-        await world.step(
-            t,
-            "the recorded log is shown in the same displays, and marked as a replay",
-            async () => {
-                await recorder.end("SIGINT");
-                const player = await world.station(["--log", log, "--chart", "worlds/harbour.geojson"]);
-                const again = await world.page(player.url);
-                await seen(again).replay.waitFor();
-                await says(again.locator(".source"), "Replay");
-                await playToEnd(again);
-                await says(seen(again).mission, /^Done/);
-                const replayed = await displays(again);
-                for (const name of ["Operate", "Sensors"]) {
-                    const missing = live[name].panels.filter((it) => !replayed[name].panels.includes(it));
-                    assert.deepEqual(missing, [], `on ${name}`);
-                    const [then, now] = [replayed[name].values, live[name].values];
-                    // The bottom is published once a second and drawn when there is time: the last message may be missing.
-                    const legends = [then, now].map((it) => (it[LEGEND] ?? "").match(/[\d.]+/g)?.map(Number) ?? []);
-                    legends[0].forEach((it, i) => assert.ok(Math.abs(it - legends[1][i]) <= 2, then[LEGEND]));
-                    assert.deepEqual({ ...then, [LEGEND]: "" }, { ...now, [LEGEND]: "" }, `on ${name}`);
-                }
-                await turnTo(again, "Sensors");
-                await hasPictures(again);
-                await turnTo(again, "Operate");
-                await portray(again, "replay", { shows: seen(again).replay });
-            },
-        );
+        await world.step(t, "the recorded log is shown in the same displays, and marked as a replay", async () => {
+            await recorder.end("SIGINT");
+            const player = await world.station(["--log", log, "--chart", "worlds/harbour.geojson"]);
+            const again = await world.page(player.url);
+            await seen(again).replay.waitFor();
+            await says(again.locator(".source"), "Replay");
+            await playToEnd(again);
+            await says(seen(again).mission, /^Done/);
+            const replayed = await displays(again);
+            for (const name of ["Operate", "Sensors"]) {
+                const missing = live[name].panels.filter((it) => !replayed[name].panels.includes(it));
+                assert.deepEqual(missing, [], `on ${name}`);
+                const [then, now] = [replayed[name].values, live[name].values];
+                // The bottom is published once a second and drawn when there is time: the last message may be missing.
+                const legends = [then, now].map((it) => (it[LEGEND] ?? "").match(/[\d.]+/g)?.map(Number) ?? []);
+                legends[0].forEach((it, i) => assert.ok(Math.abs(it - legends[1][i]) <= 2, then[LEGEND]));
+                assert.deepEqual({ ...then, [LEGEND]: "" }, { ...now, [LEGEND]: "" }, `on ${name}`);
+            }
+            await turnTo(again, "Sensors");
+            await hasPictures(again);
+            await turnTo(again, "Operate");
+            await portray(again, "replay", { shows: seen(again).replay });
+        });
 
         await world.step(t, "a replay can be paused, moved and played faster, and commands nothing", async () => {
             const player = await world.station(["--log", log]);
