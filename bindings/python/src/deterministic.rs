@@ -44,7 +44,7 @@ impl Step {
 }
 
 /// Takes steps on request, for a program that a robot file declares `deterministic = true`: it then takes part in
-/// lockstep and in `bowline run --verify`. Does not return; whoever requests the steps ends the program.
+/// lockstep and in `bowline run --verify`. Does not return; the host that requests the steps ends the program.
 ///
 /// Before each step, the handlers of `bus` are called with the message that is its reason, if there is one. Then
 /// `step(request)` is called, which may return when it wants to be called next, in nanoseconds since the epoch. With

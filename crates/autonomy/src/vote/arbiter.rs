@@ -287,7 +287,7 @@ impl Arbiter {
         self.last = Some((now, curvature_per_m));
     }
 
-    /// Who votes on which way: backward only for a person, and whoever leads elsewhere then does not count.
+    /// The voters for the way of travel: backward only for a person, and other leaders do not count then.
     fn voters(&self, now: Time, here: Option<&Place>) -> (Travel, Vec<Voter<'_>>) {
         let moment = (now, here);
         let person = self.seats.iter().find(|seat| seat.lead == Lead::Person);

@@ -1,6 +1,6 @@
 //! What is in the files that parameters name, as hashes: of the files themselves, and of those that they name.
 //!
-//! An assembly names bodies, a world names meshes. Which words of a file are names is known to whoever reads the format; here
+//! An assembly names bodies, a world names meshes. Which words of a file are names is known to the reader of its format; here
 //! a name is what stands in quotes, has an extension, and is the path of a file, relative to the one that has it.
 
 use bowline_component::engine::FileHash;
